@@ -1,0 +1,21 @@
+// Time as a port: everything that waits or measures takes a Clock, so that tests own the time.
+
+/** Stops a timer; calling it again does nothing. */
+export type CancelTimer = () => void;
+
+export interface Clock {
+  /** Milliseconds of the epoch. */
+  nowMs(): number;
+  /** Calls `wake` once after `delayMs`. Timers never keep the process alive by themselves. */
+  after(delayMs: number, wake: () => void): CancelTimer;
+}
+
+/** The machine's clock. */
+export const systemClock: Clock = {
+  nowMs: () => Date.now(),
+  after: (delayMs, wake) => {
+    const timer = setTimeout(wake, delayMs);
+    timer.unref();
+    return () => clearTimeout(timer);
+  },
+};

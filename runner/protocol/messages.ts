@@ -1,0 +1,132 @@
+// What crosses the link between the operator and a runner, as plain data.
+// One process (`fairlead dev`) passes these objects by reference; two processes pass them as protobuf.
+//
+//   L1. A run is named by its fencing token: (epoch, run, attempt). A later grant always has a greater token.
+//   L2. Messages carry keys, versions and small JSON, never content (256 KiB at most for an input).
+//   L3. The trace context travels inside the message, not in the transport.
+
+/** Any JSON value. */
+export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json };
+
+/** Path of a component: its ancestors' keys and its own, see `runner/protocol/path.ts`. */
+export type ComponentPath = string;
+
+/** Number of a run, unique and increasing within one leadership epoch. */
+export type RunNumber = number;
+
+/**
+ * Proof that a run may still write. Compared by epoch, then run, then attempt; the state store refuses a commit
+ * whose token is older than the one that it recorded for the component, or whose epoch is older than the newest one it saw.
+ */
+export interface FencingToken {
+  readonly epoch: number;
+  readonly run: RunNumber;
+  readonly attempt: number;
+}
+
+/** Order of two tokens: negative when `a` is older. */
+export function compareTokens(a: FencingToken, b: FencingToken): number {
+  return a.epoch - b.epoch || a.run - b.run || a.attempt - b.attempt;
+}
+
+/**
+ * What a run does.
+ * - `cycle`: root of one cycle of a LiveSource: lists, compares, fills the work list, mounts from it.
+ * - `pipeline`: root of an update of the whole Pipeline: enters the known items whose fingerprint differs.
+ * - `item`: executes the Pipeline's steps on one item of a source.
+ * - `element`: executes the steps of a `forEach` on one element that its parent passed.
+ * - `module`: executes a component that a user's module mounted.
+ * - `delete`: removes a component, its rows and everything below it (A10).
+ * - `watch`: a live source's long-running watcher. It takes no slot; what it sees becomes per-key updates.
+ */
+export type RunKind = 'cycle' | 'pipeline' | 'item' | 'element' | 'module' | 'delete' | 'watch';
+
+/** Wish of a run to have a child executed. */
+export interface MountRequest {
+  /** Number that the parent gave to this mount; unique within the parent run. */
+  readonly mount: number;
+  readonly path: ComponentPath;
+  readonly kind: RunKind;
+  /** LiveSource that the component belongs to; absent for a component of the Pipeline itself. */
+  readonly source?: string;
+  /** Key of the item within its source. */
+  readonly key?: string;
+  /**
+   * What the run is about to produce: runs of one component with equal versions share one outcome (A9).
+   * For an item: its version token and the fingerprint of the spec. Absent: never shared.
+   */
+  readonly version?: string;
+  readonly input?: Json;
+  /** Class of runner that is needed (A12); absent: any. */
+  readonly runnerClass?: string;
+  /** Declared weight for the limits and costs of A11. */
+  readonly rows?: number;
+  readonly bytes?: number;
+}
+
+/** A granted run, sent to the runner that shall execute it. */
+export interface RunOrder extends Omit<MountRequest, 'mount'> {
+  readonly token: FencingToken;
+  /** Name of the update that the run belongs to. */
+  readonly update: string;
+  /** Run that mounted this one; absent for the root run of an update. */
+  readonly parentRun?: RunNumber;
+  /** Full reprocess: memos miss, rows are written again. */
+  readonly reprocess?: boolean;
+  /** W3C trace context of the update's span. */
+  readonly traceparent?: string;
+}
+
+/** Counts of an update, of a run and everything below it. `superseded`: taken over by a newer version of the same item. */
+export interface Counts {
+  readonly unchanged: number;
+  readonly added: number;
+  readonly reprocessed: number;
+  readonly deleted: number;
+  readonly failed: number;
+  readonly superseded: number;
+}
+
+/** Why something failed, for people: what, where, what to do. Never holds a secret or an item's content. */
+export interface RunError {
+  /** `transient`: another try may help. `invalid`: only another input or spec helps. `lost`: the runner went away. */
+  readonly class: 'transient' | 'rate-limited' | 'invalid' | 'timeout' | 'lost' | 'quarantined' | 'internal';
+  readonly message: string;
+  /** Step that failed, such as `embed`; absent when the failure has no step. */
+  readonly step?: string;
+  /** The far side's wish, from Retry-After. */
+  readonly retryAfterMs?: number;
+}
+
+/** How a run ended. */
+export type RunOutcome =
+  | { readonly kind: 'done'; readonly counts: Counts; readonly value?: Json }
+  | { readonly kind: 'failed'; readonly counts: Counts; readonly error: RunError }
+  /** A newer update took the item over before this run began: nothing was executed. */
+  | { readonly kind: 'superseded' }
+  | { readonly kind: 'cancelled'; readonly why: string }
+  /** The attempt ended to be tried again later without a slot (A13). */
+  | { readonly kind: 'parked'; readonly resumeAfterMs: number; readonly error: RunError };
+
+/** Change that a watcher saw: the key's newest state is to be processed in a per-key update. */
+export interface SourceChange {
+  readonly key: string;
+  /** `changed`: appeared or has new content. `removed`: gone. `unknown`: look and see. */
+  readonly kind: 'changed' | 'removed' | 'unknown';
+  /** When the watcher saw it, milliseconds of the epoch; the start of the freshness measure. */
+  readonly seenAtMs: number;
+}
+
+export const NO_COUNTS: Counts = { unchanged: 0, added: 0, reprocessed: 0, deleted: 0, failed: 0, superseded: 0 };
+
+/** Sum of two counts. */
+export function addCounts(a: Counts, b: Counts): Counts {
+  return {
+    unchanged: a.unchanged + b.unchanged,
+    added: a.added + b.added,
+    reprocessed: a.reprocessed + b.reprocessed,
+    deleted: a.deleted + b.deleted,
+    failed: a.failed + b.failed,
+    superseded: a.superseded + b.superseded,
+  };
+}

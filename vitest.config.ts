@@ -1,0 +1,14 @@
+import { defineConfig } from 'vitest/config';
+
+// No cluster, no Docker, no network beyond loopback: `make test` runs exactly this.
+export default defineConfig({
+  test: {
+    include: ['test/**/*.test.ts'],
+    exclude: ['test/cluster/**'],
+    pool: 'forks',
+    maxWorkers: 2,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    reporters: ['default', './test/support/closing-line.ts'],
+  },
+});
