@@ -1,49 +1,11 @@
 // The ports of the engine: what it needs from the rim, in its own words. Adapters live in `runner/state`, `runner/sources`,
 // `runner/steps`, `runner/targets` and `runner/session`; only the wiring (`runner/main.ts`, `cli`) meets them.
-import type {
-  Counts,
-  FencingToken,
-  Json,
-  MountRequest,
-  RunNumber,
-  RunOrder,
-  RunOutcome,
-  SourceChange,
-} from '../protocol/index.ts';
+import type { Counts, FencingToken, Json, SourceChange } from '../protocol/index.ts';
 import type { Element, Item } from '../sdk/index.ts';
 
 // ---- the way up: to whoever admits runs -------------------------------------------------------------------------
 
-/** What a runner says to the dispatcher. All calls return at once; answers come through `Runner`. */
-export interface Uplink {
-  /** Asks for a child run. The child's start and end come back by `Runner.mountStarted` and `Runner.mountEnded`. */
-  mount(parent: RunNumber, request: MountRequest): void;
-  /** Withdraws a mount that has not started; a started one is cancelled. */
-  unmount(parent: RunNumber, mount: number): void;
-  /** The run will mount nothing more (its borrowed loans may be settled); it may still wait for children. */
-  exited(run: RunNumber, outcome: RunOutcome): void;
-  /** Counts so far of an update's root run, for progress. At most a few times a second. */
-  progress(run: RunNumber, progress: UpdateProgress): void;
-  /** A watcher saw changes: each key becomes a per-key update. */
-  changed(run: RunNumber, changes: readonly SourceChange[]): void;
-}
-
-/** What the dispatcher says to a runner. All calls return at once. */
-export interface Runner {
-  start(order: RunOrder): void;
-  cancel(run: RunNumber, why: string): void;
-  mountStarted(parent: RunNumber, mount: number): void;
-  mountEnded(parent: RunNumber, mount: number, outcome: RunOutcome): void;
-}
-
-/** How far an update is. `listed`: the listing ended, so `total` is final. */
-export interface UpdateProgress {
-  readonly listed: boolean;
-  /** Items that must be done, as far as known. */
-  readonly total: number;
-  readonly done: number;
-  readonly counts: Counts;
-}
+export type { Runner, UpdateProgress, Uplink } from '../protocol/index.ts';
 
 // ---- sources -----------------------------------------------------------------------------------------------------
 

@@ -1,2 +1,3 @@
+export type * from './link.ts';
 export * from './messages.ts';
 export * from './path.ts';

@@ -1,0 +1,41 @@
+// The two ends of the link between whoever admits runs and a runner, as plain calls. In one process the dispatcher and the engine
+// call each other directly; between two processes `operator/gateway` and `runner/session` carry the same calls as messages.
+//
+//   K1. Every call returns at once; answers come as calls in the other direction.
+//   K2. Calls of one direction arrive in the order in which they were made.
+//   K3. A run is named by its number; the number stands for its newest token on that runner.
+import type { Counts, MountRequest, RunNumber, RunOrder, RunOutcome, SourceChange } from './messages.ts';
+
+/** What a runner says to the dispatcher. All calls return at once; answers come through `Runner`. */
+export interface Uplink {
+  /**
+   * Asks for a child run. The child's start and end come back by `Runner.mountStarted` and `Runner.mountEnded`.
+   * A mount of kind `watch` opens a live source below the parent (A8); each mount that a `watch` run makes is an update of that live source.
+   */
+  mount(parent: RunNumber, request: MountRequest): void;
+  /** Withdraws a mount that has not started; a started one is cancelled. */
+  unmount(parent: RunNumber, mount: number): void;
+  /** The run ended, commit included: its slot goes back. Children that still run go on (they keep a slot that was lent to them). */
+  exited(run: RunNumber, outcome: RunOutcome): void;
+  /** Counts so far of an update's root run, for progress. At most a few times a second. */
+  progress(run: RunNumber, progress: UpdateProgress): void;
+  /** A watcher saw changes: each key becomes a per-key update. */
+  changed(run: RunNumber, changes: readonly SourceChange[]): void;
+}
+
+/** What the dispatcher says to a runner. All calls return at once. */
+export interface Runner {
+  start(order: RunOrder): void;
+  cancel(run: RunNumber, why: string): void;
+  mountStarted(parent: RunNumber, mount: number): void;
+  mountEnded(parent: RunNumber, mount: number, outcome: RunOutcome): void;
+}
+
+/** How far an update is. `listed`: the listing ended, so `total` is final. */
+export interface UpdateProgress {
+  readonly listed: boolean;
+  /** Items that must be done, as far as known. */
+  readonly total: number;
+  readonly done: number;
+  readonly counts: Counts;
+}
