@@ -2,18 +2,43 @@
 SHELL := /bin/bash
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 .DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+# A part that is not built yet must fail, so that nobody takes silence for a pass.
+not-built = @echo "make $@ is not built yet: $(1)" >&2; exit 1
 
 node_modules/.installed: package.json package-lock.json
 	npm ci --no-audit --no-fund
 	@touch $@
 
-.PHONY: help test verify
+.PHONY: help demo test verify generate bench test-cluster e2e images
 help: ## List the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
+
+demo: node_modules/.installed ## Index this repository, ask two questions, show why fairness matters
+	$(call not-built,it comes with the main job)
 
 test: node_modules/.installed ## Run the tests: no cluster, no Docker, no network beyond package registries
 	npm test
 
-verify: node_modules/.installed ## Format, lint, types
+verify: node_modules/.installed ## Before a push: generated files, format, lint, types, import directions
+	node scripts/generate.ts --check
 	biome check . --diagnostic-level=error
 	tsc --noEmit
+	node scripts/imports.ts
+
+generate: node_modules/.installed ## Write the generated files anew
+	node scripts/generate.ts
+
+bench: node_modules/.installed ## Run the benchmarks and print their figures
+	@test -f bench/main.ts || { echo "make bench is not built yet: it comes with the admission tree" >&2; exit 1; }
+	npm run -s bench
+
+test-cluster: node_modules/.installed ## Run the tests that need a real API server
+	$(call not-built,it comes with the operator in a cluster)
+
+e2e: node_modules/.installed ## Install into a kind cluster and run the scenarios
+	$(call not-built,it comes with the operator in a cluster)
+
+images: node_modules/.installed ## Build the container images
+	$(call not-built,it comes with the operator in a cluster)

@@ -5,6 +5,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     exclude: ['test/cluster/**'],
+    setupFiles: ['test/support/fail-on-console.ts'],
     pool: 'forks',
     maxWorkers: 2,
     testTimeout: 60_000,

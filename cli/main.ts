@@ -1,14 +1,14 @@
 #!/usr/bin/env node
-// `fairlead`: the command line. Each command is a file under `cli/commands`, loaded only when it is called, so that
-// `fairlead --help` starts fast.
-import { readFileSync } from 'node:fs';
-import { Command } from 'commander';
+// `fairlead`: the command line. Data goes to standard output, everything else to standard error.
+import { CommandError, EXIT } from './exit.ts';
+import { createProgram } from './program.ts';
 
-const version = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version as string;
-
-const program = new Command('fairlead')
-  .description('Keeps the indexes AI agents read in step with their sources.')
-  .version(version)
-  .showHelpAfterError('Run with --help to see what is there.');
-
-await program.parseAsync();
+const called = process.argv.slice(2);
+const program = await createProgram((entry) => called.includes(entry.name));
+try {
+  await program.parseAsync();
+} catch (error) {
+  if (!(error instanceof CommandError)) throw error;
+  process.stderr.write(`${error.message}\n`);
+  process.exitCode = EXIT[error.exit].code;
+}

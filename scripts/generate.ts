@@ -1,0 +1,33 @@
+// Writes what is generated from the code: `node scripts/generate.ts`. With `--check` it also fails if that changed
+// anything, files that git does not know included; so a forgotten `make generate` shows before a push.
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { cliReference } from '../cli/reference.ts';
+
+/** Text of each generated file, by path. */
+export async function generated(): Promise<ReadonlyMap<string, string>> {
+  return new Map([['docs/reference/cli.md', await cliReference()]]);
+}
+
+/** Hash of every file that git tracks or would add. */
+function fingerprints(): Map<string, string> {
+  const names = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '-z'], { encoding: 'utf8' });
+  const present = names.split('\0').filter((name) => name !== '' && existsSync(name));
+  return new Map(present.map((name) => [name, createHash('sha1').update(readFileSync(name)).digest('hex')]));
+}
+
+if (import.meta.main) {
+  const before = fingerprints();
+  for (const [path, text] of await generated()) {
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text);
+  }
+  const drifted = [...fingerprints()].filter(([path, hash]) => before.get(path) !== hash).map(([path]) => path);
+  for (const path of drifted) process.stderr.write(`${path} changed\n`);
+  if (process.argv.includes('--check') && drifted.length > 0) {
+    process.stderr.write('generated files had drifted from the code: run `make generate` and commit the result\n');
+    process.exitCode = 1;
+  }
+}
