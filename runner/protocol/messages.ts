@@ -110,9 +110,13 @@ export type RunOutcome =
 
 /** Change that a watcher saw: the key's newest state is to be processed in a per-key update. */
 export interface SourceChange {
+  /** Empty for a `rescan`; no item has an empty key. */
   readonly key: string;
-  /** `changed`: appeared or has new content. `removed`: gone. `unknown`: look and see. */
-  readonly kind: 'changed' | 'removed' | 'unknown';
+  /**
+   * `changed`: appeared or has new content. `removed`: gone. `unknown`: look and see.
+   * `rescan`: the watcher cannot say which keys changed (an overflow, a dropped connection, other ignore rules): a full cycle is due.
+   */
+  readonly kind: 'changed' | 'removed' | 'unknown' | 'rescan';
   /** When the watcher saw it, milliseconds of the epoch; the start of the freshness measure. */
   readonly seenAtMs: number;
 }
