@@ -4,7 +4,7 @@
 //   K1. Every call returns at once; answers come as calls in the other direction.
 //   K2. Calls of one direction arrive in the order in which they were made.
 //   K3. A run is named by its number; the number stands for its newest token on that runner.
-import type { Counts, MountRequest, RunNumber, RunOrder, RunOutcome, SourceChange } from './messages.ts';
+import type { Counts, FencingToken, MountRequest, RunNumber, RunOrder, RunOutcome, SourceChange } from './messages.ts';
 
 /** What a runner says to the dispatcher. All calls return at once; answers come through `Runner`. */
 export interface Uplink {
@@ -27,6 +27,11 @@ export interface Uplink {
 export interface Runner {
   start(order: RunOrder): void;
   cancel(run: RunNumber, why: string): void;
+  /**
+   * A new leader took the run over: commits from now on carry this token. A commit that was refused only because its epoch was older waits
+   * for this call and is tried again.
+   */
+  renewed(run: RunNumber, token: FencingToken): void;
   mountStarted(parent: RunNumber, mount: number): void;
   mountEnded(parent: RunNumber, mount: number, outcome: RunOutcome): void;
 }

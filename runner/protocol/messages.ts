@@ -11,8 +11,16 @@ export type Json = string | number | boolean | null | readonly Json[] | { readon
 /** Path of a component: its ancestors' keys and its own, see `runner/protocol/path.ts`. */
 export type ComponentPath = string;
 
-/** Number of a run, unique and increasing within one leadership epoch. */
+/** Number of a run: the epoch in which it was first asked for × 2^36, plus a counter. So a new leader never gives a number twice. */
 export type RunNumber = number;
+
+/** Largest epoch whose run numbers are exact integers. */
+export const EPOCH_MAX = 2 ** 17 - 1;
+
+/** First run number of an epoch. */
+export function firstRunNumber(epoch: number): RunNumber {
+  return epoch * 2 ** 36 + 1;
+}
 
 /**
  * Proof that a run may still write. Compared by epoch, then run, then attempt; the state store refuses a commit
@@ -73,6 +81,8 @@ export interface RunOrder extends Omit<MountRequest, 'mount'> {
   readonly parentRun?: RunNumber;
   /** Full reprocess: memos miss, rows are written again. */
   readonly reprocess?: boolean;
+  /** Runners that went away while they executed this run; at 3 it is not executed any more but quarantined. Absent: none. */
+  readonly losses?: number;
   /** W3C trace context of the update's span. */
   readonly traceparent?: string;
 }
