@@ -4,7 +4,7 @@
 //   K1. Every call returns at once; answers come as calls in the other direction.
 //   K2. Calls of one direction arrive in the order in which they were made.
 //   K3. A run is named by its number; the number stands for its newest token on that runner.
-import type { Counts, FencingToken, MountRequest, RunNumber, RunOrder, RunOutcome, SourceChange } from './messages.ts';
+import type { ComponentPath, Counts, FencingToken, MountRequest, RunNumber, RunOrder, RunOutcome, SourceChange } from './messages.ts';
 
 /** What a runner says to the dispatcher. All calls return at once; answers come through `Runner`. */
 export interface Uplink {
@@ -17,9 +17,14 @@ export interface Uplink {
   unmount(parent: RunNumber, mount: number): void;
   /** The run ended, commit included: its slot goes back. Children that still run go on (they keep a slot that was lent to them). */
   exited(run: RunNumber, outcome: RunOutcome): void;
-  /** Counts so far of an update's root run, for progress. At most a few times a second. */
+  /** Counts so far of an update's root run, for progress: at most a few times a second, and at once when the listing ended (the next cycle may list). */
   progress(run: RunNumber, progress: UpdateProgress): void;
-  /** A watcher saw changes: each key becomes a per-key update. */
+  /**
+   * The run's update took the work on these paths over from another update: that one's mounts of them that have not started end
+   * `superseded` now, so that they never take a slot.
+   */
+  tookOver(run: RunNumber, from: string, paths: readonly ComponentPath[]): void;
+  /** A watcher saw changes: each key becomes a per-key update. A `rescan` also comes each time a watch is armed: a cycle is due from then on. */
   changed(run: RunNumber, changes: readonly SourceChange[]): void;
 }
 

@@ -70,6 +70,8 @@ export interface MountRequest {
   /** Declared weight for the limits and costs of A11. */
   readonly rows?: number;
   readonly bytes?: number;
+  /** Full reprocess: memos miss, rows are written again. Inherited by everything below. */
+  readonly reprocess?: boolean;
 }
 
 /** A granted run, sent to the runner that shall execute it. */
@@ -79,10 +81,18 @@ export interface RunOrder extends Omit<MountRequest, 'mount'> {
   readonly update: string;
   /** Run that mounted this one; absent for the root run of an update. */
   readonly parentRun?: RunNumber;
-  /** Full reprocess: memos miss, rows are written again. */
-  readonly reprocess?: boolean;
+  /** What made the update, such as `interval` or `push`; for root runs. */
+  readonly trigger?: string;
+  /** `cycle`: consent to delete more than the source's guard allows, for this cycle only. */
+  readonly allowDeletes?: boolean;
+  /** `cycle`, `pipeline`: quarantined items of the source (or of all) are released first. */
+  readonly releaseQuarantined?: boolean;
+  /** `cycle`: names of all updates that are open. Work that any other update left behind is adopted by this cycle. */
+  readonly openUpdates?: readonly string[];
   /** Runners that went away while they executed this run; at 3 it is not executed any more but quarantined. Absent: none. */
   readonly losses?: number;
+  /** What the parked attempt before this one said in `RunOutcome.parked.resume`. */
+  readonly resume?: Json;
   /** W3C trace context of the update's span. */
   readonly traceparent?: string;
 }
@@ -100,7 +110,15 @@ export interface Counts {
 /** Why something failed, for people: what, where, what to do. Never holds a secret or an item's content. */
 export interface RunError {
   /** `transient`: another try may help. `invalid`: only another input or spec helps. `lost`: the runner went away. */
-  readonly class: 'transient' | 'rate-limited' | 'invalid' | 'timeout' | 'lost' | 'quarantined' | 'internal';
+  readonly class:
+    | 'transient'
+    | 'rate-limited'
+    | 'too-large'
+    | 'invalid'
+    | 'timeout'
+    | 'lost'
+    | 'quarantined'
+    | 'internal';
   readonly message: string;
   /** Step that failed, such as `embed`; absent when the failure has no step. */
   readonly step?: string;
@@ -110,13 +128,35 @@ export interface RunError {
 
 /** How a run ended. */
 export type RunOutcome =
-  | { readonly kind: 'done'; readonly counts: Counts; readonly value?: Json }
+  /** `heldDeletes`: a cycle stopped before its first delete because there were more than its guard allows; it waits for consent. */
+  | { readonly kind: 'done'; readonly counts: Counts; readonly value?: Json; readonly heldDeletes?: HeldDeletes }
   | { readonly kind: 'failed'; readonly counts: Counts; readonly error: RunError }
   /** A newer update took the item over before this run began: nothing was executed. */
   | { readonly kind: 'superseded' }
   | { readonly kind: 'cancelled'; readonly why: string }
-  /** The attempt ended to be tried again later without a slot (A13). */
-  | { readonly kind: 'parked'; readonly resumeAfterMs: number; readonly error: RunError };
+  /**
+   * The attempt ended to be tried again later without a slot (A13). The dispatcher keeps the run (its parent hears nothing), asks for
+   * a slot again after `resumeAfterMs` and starts it with the next attempt number and the same `resume`.
+   */
+  | { readonly kind: 'parked'; readonly resumeAfterMs: number; readonly error: RunError; readonly resume?: Json };
+
+/** Deletes that wait for consent: `missing` of `known` items are not in the source any more. */
+export interface HeldDeletes {
+  readonly missing: number;
+  readonly known: number;
+}
+
+/** How an update ended, for people. */
+export type UpdateResult = 'Succeeded' | 'CompletedWithErrors' | 'Failed' | 'Cancelled';
+
+/** The result of an update whose root run ended so. */
+export function updateResult(outcome: RunOutcome): UpdateResult {
+  if (outcome.kind === 'done') {
+    return outcome.counts.failed > 0 || outcome.heldDeletes !== undefined ? 'CompletedWithErrors' : 'Succeeded';
+  }
+  if (outcome.kind === 'superseded') return 'Succeeded';
+  return outcome.kind === 'cancelled' ? 'Cancelled' : 'Failed';
+}
 
 /** Change that a watcher saw: the key's newest state is to be processed in a per-key update. */
 export interface SourceChange {

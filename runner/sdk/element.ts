@@ -28,6 +28,8 @@ export interface Element {
   /** Language or media kind, such as `typescript` or `markdown`. */
   readonly language?: string;
   readonly vector?: Float32Array;
+  /** Memo key of the vector: 32 hex digits of a hash over text, model and dimensions. Set by whoever sets `vector`. */
+  readonly vectorKey?: string;
   /** Additional columns of the row. */
   readonly fields?: { readonly [name: string]: FieldValue };
 }
