@@ -303,8 +303,8 @@ export interface WorkEntry extends NewWork {
  * What became of work that was offered, compared with the entry that is there:
  *   W1. No entry: `entered`.
  *   W2. Same action and version (and no less of `reprocess`), whichever update: `known`, nothing changes.
- *   W3. Else, an offer whose `seenAtMs` is not below the entry's takes it over: the entry is replaced with a new `seq`, `losses` 0;
- *       `tookOver` names the update that had it (it may be the same one).
+ *   W3. Else, an offer whose `seenAtMs` is not below the entry's takes it over: the entry is replaced with a new `seq`, `losses` 0,
+ *       `reprocess` if either asked for it; `tookOver` names the update that had it (it may be the same one).
  *   W4. Else `older`: nothing changes.
  *   W5. A delete whose `seenAtMs` is not above the item's own `seenAtMs` is `older`: the item was seen after the listing began.
  *       A delete of an item that the state does not know, and that has no entry, is `known`.
@@ -403,8 +403,8 @@ export type Commit =
 
 export type CommitResult =
   | { readonly kind: 'committed' }
-  /** Newer work was there (its token, or a newer epoch): nothing of the component was written. */
-  | { readonly kind: 'fenced' }
+  /** Nothing of the component was written: newer work was there (`token`), or a newer leader has opened the store (`epoch`). */
+  | { readonly kind: 'fenced'; readonly by: 'token' | 'epoch' }
   /** The record is not `base` any more, though the token would do: read it again. Nothing was written. */
   | { readonly kind: 'moved' };
 

@@ -4,7 +4,16 @@
 //   K1. Every call returns at once; answers come as calls in the other direction.
 //   K2. Calls of one direction arrive in the order in which they were made.
 //   K3. A run is named by its number; the number stands for its newest token on that runner.
-import type { ComponentPath, Counts, FencingToken, MountRequest, RunNumber, RunOrder, RunOutcome, SourceChange } from './messages.ts';
+import type {
+  ComponentPath,
+  Counts,
+  FencingToken,
+  MountRequest,
+  RunNumber,
+  RunOrder,
+  RunOutcome,
+  SourceChange,
+} from './messages.ts';
 
 /** What a runner says to the dispatcher. All calls return at once; answers come through `Runner`. */
 export interface Uplink {
