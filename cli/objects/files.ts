@@ -1,10 +1,10 @@
 // Where objects are read from: files, folders (their own .yaml, .yml and .json files, like kubectl), standard input (`-`).
 import { readdir, readFile, stat } from 'node:fs/promises';
-import { dirname, join, relative, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 
 /** Text of one file. */
 export interface SourceText {
-  /** As people call it: relative to the working folder, or `standard input`. */
+  /** As it was asked for: the path given, or `standard input`. */
   readonly name: string;
   /** Folder that relative paths in the objects start from. */
   readonly folder: string;
@@ -48,17 +48,17 @@ export async function readTexts(
 async function readPath(path: string, world: FileWorld): Promise<SourceText[]> {
   if (path === '-') return [{ name: 'standard input', folder: world.cwd, text: await world.stdin() }];
   const full = resolve(world.cwd, path);
-  if (!(await stat(full)).isDirectory()) return [await readText(full, world)];
+  if (!(await stat(full)).isDirectory()) return [await readText(full, path)];
   const names = (await readdir(full)).filter((name) => OBJECT_FILE.test(name)).sort();
   if (names.length === 0)
     throw new Error('the folder holds no .yaml, .yml or .json file (folders within it are not searched)');
-  return Promise.all(names.map((name) => readText(join(full, name), world)));
+  return Promise.all(names.map((name) => readText(join(full, name), join(path, name))));
 }
 
-async function readText(full: string, world: FileWorld): Promise<SourceText> {
+async function readText(full: string, name: string): Promise<SourceText> {
   const { size } = await stat(full);
   if (size > MAX_FILE_BYTES) throw new Error(`the file has ${size} bytes; at most ${MAX_FILE_BYTES} are read`);
-  return { name: relative(world.cwd, full) || full, folder: dirname(full), text: await readFile(full, 'utf8') };
+  return { name, folder: dirname(full), text: await readFile(full, 'utf8') };
 }
 
 const REASONS: Readonly<Record<string, string>> = {

@@ -217,9 +217,8 @@ const originOf = ({ document, at, file, folder }: Subject): Origin => ({ ...docu
 
 /** `Pipeline search/code-index`, as far as it is known. */
 function called(value: Readonly<Record<string, unknown>>): string {
-  const { name, namespace } = isRecord(value.metadata) ? value.metadata : {};
-  const full = [namespace, name].filter((part) => typeof part === 'string').join('/');
-  return [value.kind, full].filter((part) => part !== '').join(' ');
+  const { name, namespace = DEFAULT_NAMESPACE } = isRecord(value.metadata) ? value.metadata : {};
+  return typeof name === 'string' ? `${value.kind} ${namespace}/${name}` : String(value.kind);
 }
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>

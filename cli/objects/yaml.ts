@@ -52,7 +52,16 @@ const octal: ScalarTag = {
   resolve: (text) => Number.parseInt(text.replace(/0o|_/g, ''), 8),
 };
 
+/** A lone `.` is a folder to people and to kubectl, and no number. */
+const dot: ScalarTag = {
+  tag: 'tag:yaml.org,2002:str',
+  default: true,
+  test: /^[-+]?[._]+$/,
+  resolve: (text) => text,
+};
+
 const asKubectl = (tags: Tags): Tags => [
+  dot,
   ...tags.filter((tag) => typeof tag === 'string' || !(LEFT_OUT.has(tag.tag) || tag.format === 'TIME')),
   octal,
 ];

@@ -5,6 +5,7 @@ import { cronProblem } from './cron.ts';
 import { type LiveSource, liveSource } from './live-source.ts';
 import { nearest } from './nearest.ts';
 import { type Pipeline, pipeline } from './pipeline.ts';
+import type { RuleIssue } from './rules.ts';
 
 export type FieldPath = readonly (string | number)[];
 
@@ -16,6 +17,8 @@ export interface FieldProblem {
   readonly expected?: string;
   /** Set for a field that does not exist. */
   readonly unknown?: boolean;
+  /** Set where exactly one of these members must be set. */
+  readonly members?: readonly string[];
 }
 
 export type Parsed<T> =
@@ -72,12 +75,24 @@ function remove(root: unknown, path: FieldPath): void {
 export function parse<T extends z.ZodType>(schema: T, input: unknown): Parsed<z.output<T>> {
   const result = schema.safeParse(input, { reportInput: true });
   if (result.success) return { ok: true, value: result.data };
-  return { ok: false, problems: result.error.issues.flatMap((issue) => explain(issue, schema)) };
+  const problems = result.error.issues.flatMap((issue) => explain(issue, schema, input));
+  return { ok: false, problems: problems.filter((problem) => !isEcho(problem, problems)) };
 }
+
+/** That no variant is set follows from a misspelt one. */
+const isEcho = ({ members, path }: FieldProblem, problems: readonly FieldProblem[]): boolean =>
+  members !== undefined &&
+  problems.some(
+    (other) =>
+      other.unknown === true &&
+      other.path.length === path.length + 1 &&
+      path.every((key, index) => key === other.path[index]) &&
+      nearest(String(other.path.at(-1)), members) !== undefined,
+  );
 
 // ---- from zod's issues to sentences ------------------------------------------------------------------------------
 
-function explain(issue: z.core.$ZodIssue, schema: z.ZodType): FieldProblem[] {
+function explain(issue: z.core.$ZodIssue, schema: z.ZodType, root: unknown): FieldProblem[] {
   const path = issue.path.map((key) => (typeof key === 'number' ? key : String(key)));
   switch (issue.code) {
     case 'unrecognized_keys':
@@ -93,16 +108,35 @@ function explain(issue: z.core.$ZodIssue, schema: z.ZodType): FieldProblem[] {
     case 'too_big':
       return [{ path, message: `must ${atMostSo(issue.origin, Number(issue.maximum))}${instead(issue.input)}` }];
     case 'invalid_format':
-      return [
-        {
-          path,
-          message: `${issue.format === 'datetime' ? 'must be a time such as 2030-01-31T12:00:00Z' : issue.message}${instead(issue.input)}`,
-        },
-      ];
+      return [{ path, message: `${issue.format === 'datetime' ? TIME_WORDS : issue.message}${instead(issue.input)}` }];
+    case 'custom':
+      return [brokenRule(path, issue.message, issue.params ?? {}, valueAt(root, path))];
     default:
       return [{ path, message: `${issue.message}${instead(issue.input)}` }];
   }
 }
+
+const TIME_WORDS = 'must be a time such as 2030-01-31T12:00:00Z';
+
+function brokenRule(
+  path: FieldPath,
+  message: string,
+  { candidates, members }: RuleIssue,
+  value: unknown,
+): FieldProblem {
+  if (members !== undefined) return { path, members, message: `${message}${membersSet(members, value)}` };
+  const shown = typeof value === 'object' ? '' : instead(value);
+  const near = typeof value === 'string' ? nearest(value, candidates ?? []) : undefined;
+  return { path, message: `${message}${shown}${near === undefined ? '' : `; did you mean ${near}?`}` };
+}
+
+function membersSet(members: readonly string[], value: unknown): string {
+  const set = members.filter((member) => valueAt(value, [member]) !== undefined);
+  return set.length === 0 ? '' : `, not ${set.slice(0, -1).join(', ')} and ${set.at(-1)} together`;
+}
+
+const valueAt = (root: unknown, path: FieldPath): unknown =>
+  path.reduce<unknown>((value, key) => (value as Readonly<Record<string, unknown>> | null | undefined)?.[key], root);
 
 function unknownField(path: FieldPath, known: readonly string[]): FieldProblem {
   const near = nearest(String(path.at(-1)), known);
@@ -113,7 +147,7 @@ function unknownField(path: FieldPath, known: readonly string[]): FieldProblem {
 const WORDS: Readonly<Record<string, string>> = {
   string: 'text',
   int: 'a whole number',
-  number: 'a number',
+  number: 'a whole number',
   boolean: 'true or false',
   array: 'a list',
   object: 'a map of fields',
@@ -124,7 +158,12 @@ const WORDS: Readonly<Record<string, string>> = {
 function wrongType(path: FieldPath, type: string, input: unknown): FieldProblem {
   const expected = WORDS[type] ?? type;
   if (input === undefined) return { path, message: `is required: ${expected}` };
-  return { path, message: `must be ${expected}${instead(input)}`, expected };
+  const bare = expected === 'a whole number' && typeof input === 'string' && /^[0-9]+$/.test(input);
+  return {
+    path,
+    message: `must be ${expected}${instead(input)}${bare ? `; write ${input} without quotes` : ''}`,
+    expected,
+  };
 }
 
 function notOneOf(values: readonly unknown[], input: unknown): string {
