@@ -56,7 +56,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
   'runner/session': { rooms: RUNNER_PORTS },
   'runner/state': { rooms: RUNNER_PORTS, types: ['crds/schema'] },
   'runner/sources': { rooms: RUNNER_PORTS, types: ['crds/schema'] },
-  'runner/steps': { rooms: RUNNER_PORTS, types: ['crds/schema'] },
+  'runner/steps': { rooms: [...RUNNER_PORTS, 'crds/schema'] },
   'runner/targets': { rooms: RUNNER_PORTS, types: ['crds/schema'] },
   'runner/telemetry': { rooms: RUNNER_PORTS },
   'runner/clock.ts': { rooms: [] },

@@ -127,6 +127,8 @@ export interface StepContext {
   content(maxBytes: number): Promise<ItemContent>;
   /** Memo of functions, shared by all runs of the Pipeline. */
   readonly memo: Memo;
+  /** Tells people a fact about the item that is no error, such as "is binary". The engine keeps a bounded number. */
+  note?(text: string): void;
   /** Runs `body` while the step's card share is held; without `gpu` on the step it runs at once. The body cannot mount (G2). */
   withCard<T>(body: (cards: CardGrant | undefined) => Promise<T>): Promise<T>;
 }

@@ -1,0 +1,52 @@
+// A run's context as the engine gives it to steps, with everything within reach of the test.
+import { type EmbedSpec, pipelineSpec, type StepSpec } from '../../crds/schema/index.ts';
+import type { StepContext } from '../../runner/execute/index.ts';
+
+export interface TestContext extends StepContext {
+  readonly notes: string[];
+  /** What was remembered, by key. */
+  readonly remembered: Map<string, Uint8Array>;
+}
+
+/** A context of one item. Its memo starts empty and keeps what steps put. */
+export function contextOf(
+  key: string,
+  content: string | Uint8Array = '',
+  options: { signal?: AbortSignal; reprocess?: boolean; remembered?: Map<string, Uint8Array> } = {},
+): TestContext {
+  const bytes = typeof content === 'string' ? Buffer.from(content) : content;
+  const remembered = options.remembered ?? new Map<string, Uint8Array>();
+  const notes: string[] = [];
+  return {
+    item: { source: 'docs', key, version: 'v1', sizeBytes: bytes.byteLength },
+    signal: options.signal ?? new AbortController().signal,
+    reprocess: options.reprocess ?? false,
+    content: async () => ({ version: 'v1', bytes }),
+    memo: {
+      get: async (keys) => keys.map((known) => remembered.get(known)),
+      put: (entries) => {
+        for (const entry of entries) remembered.set(entry.key, entry.value);
+      },
+    },
+    note: (text) => {
+      notes.push(text);
+    },
+    withCard: (body) => body(undefined),
+    notes,
+    remembered,
+  };
+}
+
+/** A step as the API server or `fairlead validate` passes it on: defaults filled in. Throws what they would say. */
+export function stepSpec(step: object): StepSpec {
+  const spec = pipelineSpec.parse({
+    runners: [{ name: 'gpu', gpus: 1 }],
+    component: { steps: [step] },
+    targets: [{ name: 'rows', jsonl: { path: '/tmp/rows.jsonl' } }],
+  });
+  return spec.component.steps[0]!;
+}
+
+export function embedSpec(embed: object): EmbedSpec {
+  return stepSpec({ embed }).embed!;
+}
