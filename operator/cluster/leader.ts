@@ -240,7 +240,7 @@ export class LeaderElector {
     const { lease } = this.#seen!;
     const spec = { ...lease.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime: this.#now() };
     // A lost race or an unreachable server costs only time: the lease then expires by itself.
-    await this.#request('PUT', this.#path(), { ...lease, spec }).catch(() => {});
+    await this.#send('PUT', this.#path(), { ...lease, spec }).catch(() => {});
   }
 
   #spec(epoch: number, identity: string, acquired: string | undefined): LeaseObject['spec'] {
@@ -262,16 +262,14 @@ export class LeaderElector {
     return objectPath(LEASES, this.#settings);
   }
 
+  /** A request that ends with the elector: stopping must not wait for a server that hangs. */
   #request<T>(method: 'GET' | 'POST' | 'PUT', path: string, body?: unknown): Promise<T> {
+    return this.#send<T>(method, path, body, this.#stop.signal);
+  }
+
+  #send<T>(method: 'GET' | 'POST' | 'PUT', path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
     const deadlineMs = this.#settings.renewDeadlineMs / 2;
-    return this.#api.request<T>({
-      method,
-      path,
-      pool: 'lease',
-      deadlineMs,
-      tries: 1,
-      ...(body === undefined ? {} : { body }),
-    });
+    return this.#api.request<T>({ method, path, pool: 'lease', deadlineMs, tries: 1, body, ...(signal && { signal }) });
   }
 }
 

@@ -49,6 +49,7 @@ const TRIES = 5;
 
 export class KubeApi {
   readonly #options: KubeApiOptions;
+  #inFlight = 0;
 
   constructor(options: KubeApiOptions) {
     this.#options = options;
@@ -62,9 +63,15 @@ export class KubeApi {
     return this.#options.random;
   }
 
+  /** Requests that were begun and have not ended, back-off included; watches do not count. */
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
   /** Sends a request and parses its answer. Throws ApiError for a refusal, Unreachable where nothing is known. */
   async request<T>(request: ApiRequest): Promise<T> {
     const deadline = new Deadline(this.#options.clock, request.deadlineMs ?? DEADLINE_MS, request.signal);
+    this.#inFlight++;
     try {
       for (let attempt = 1; ; attempt++) {
         const failure = await this.#try<T>(request, deadline.signal);
@@ -75,6 +82,7 @@ export class KubeApi {
         await deadline.sleep(waitMs);
       }
     } finally {
+      this.#inFlight--;
       deadline.end();
     }
   }
