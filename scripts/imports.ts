@@ -54,10 +54,11 @@ export const RULES: Readonly<Record<string, Rule>> = {
   'operator/main.ts': { rooms: ['operator', 'crds', 'runner/protocol'] },
   'runner/execute': { rooms: ['runner/protocol', 'runner/sdk', 'runner/clock.ts'], types: ['crds/schema'] },
   'runner/session': { rooms: RUNNER_PORTS },
-  'runner/state': { rooms: RUNNER_PORTS, types: ['crds/schema'] },
+  'runner/database': { rooms: [] },
+  'runner/state': { rooms: [...RUNNER_PORTS, 'runner/database'], types: ['crds/schema'] },
   'runner/sources': { rooms: RUNNER_PORTS, types: ['crds/schema'] },
   'runner/steps': { rooms: [...RUNNER_PORTS, 'crds/schema'] },
-  'runner/targets': { rooms: RUNNER_PORTS, types: ['crds/schema'] },
+  'runner/targets': { rooms: [...RUNNER_PORTS, 'runner/database'], types: ['crds/schema'] },
   'runner/telemetry': { rooms: RUNNER_PORTS },
   'runner/clock.ts': { rooms: [] },
   'runner/main.ts': { rooms: ['runner', 'crds'] },
@@ -71,9 +72,9 @@ export const HOMES: Readonly<Record<string, readonly string[]>> = {
   '@connectrpc/': ['operator/gateway', 'runner/session', 'runner/protocol', 'cli'],
   '@bufbuild/': ['operator/gateway', 'runner/session', 'runner/protocol'],
   commander: ['cli'],
-  pg: ['runner/state', 'runner/targets', 'runner/sources'],
-  'node:sqlite': ['runner/state', 'runner/targets'],
-  'sqlite-vec': ['runner/state', 'runner/targets'],
+  pg: ['runner/database', 'runner/state', 'runner/targets', 'runner/sources'],
+  'node:sqlite': ['runner/database', 'runner/state'],
+  'sqlite-vec': ['runner/database'],
 };
 
 interface Import {

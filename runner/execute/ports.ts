@@ -438,8 +438,11 @@ export interface UpdateRecord {
  * Batched calls answer aligned with their argument. A rejection means that nothing of the call was written.
  */
 export interface StateStore {
-  /** Refuses a second writer with a message that names the first (SQLite); claims the epoch (both): older epochs are fenced from now on. */
-  open(epoch: number): Promise<void>;
+  /**
+   * Refuses a second writer with a message that names the first (SQLite); claims the epoch (both): older epochs are fenced from now on.
+   * `next`: one more than the newest that the store saw, for a process that has no leader above it. Answers the epoch.
+   */
+  open(epoch: number | 'next'): Promise<number>;
   close(): Promise<void>;
   /** The store's clock (of the server, where there is one): all times in records are by it. */
   nowMs(): Promise<number>;

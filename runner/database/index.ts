@@ -1,0 +1,1 @@
+export { Sqlite, type SqliteLodger, type SqliteOptions } from './sqlite.ts';

@@ -1,0 +1,189 @@
+// Commits: a component's record, its item's record, its memo, its work entry and its rows in shared targets, in the transaction that
+// the caller opened. Fencing is decided by `../fencing.ts`; what stands in each record after each kind of commit is decided here.
+import type { Sqlite, SqliteLodger } from '../../database/index.ts';
+import type { Commit, CommitResult, Intent, RowChange } from '../../execute/index.ts';
+import { compareTokens, type FencingToken } from '../../protocol/index.ts';
+import { COMMITTED, isMoved, MOVED, refuse } from '../fencing.ts';
+import { type SplitPath, splitPath } from '../names.ts';
+import type { Components, Row } from './components.ts';
+import type { History } from './history.ts';
+import type { MemoTable } from './memo.ts';
+import type { WorkList } from './work.ts';
+
+/** Tokens of removals outlast every lease, so that a run that was presumed dead cannot bring a removed component back. */
+const REMOVAL_KEPT_MS = 3_600_000;
+
+export interface Tables {
+  readonly database: Sqlite;
+  readonly components: Components;
+  readonly work: WorkList;
+  readonly memo: MemoTable;
+  readonly history: History;
+}
+
+type Replace = Extract<Commit, { kind: 'replace' }>;
+type Fail = Extract<Commit, { kind: 'fail' }>;
+type Remove = Extract<Commit, { kind: 'remove' }>;
+type Change = readonly [target: string, change: RowChange];
+
+export class Commits {
+  readonly #tables: Tables;
+  readonly #lodgers: ReadonlyMap<string, SqliteLodger<RowChange>>;
+
+  constructor(tables: Tables, lodgers: readonly SqliteLodger<RowChange>[]) {
+    this.#tables = tables;
+    this.#lodgers = new Map(lodgers.map((lodger) => [lodger.name, lodger]));
+  }
+
+  commit(group: readonly Commit[], epoch: number, nowMs: number): CommitResult[] {
+    const changes: Change[] = [];
+    const results = group.map((commit) => {
+      const path = splitPath(commit.path);
+      const row = this.#tables.components.find(path);
+      const refused = this.#refuse(commit.path, commit.token, row, epoch);
+      if (refused !== undefined) return refused;
+      if (isMoved(commit, row?.token)) return MOVED;
+      if (commit.kind === 'replace' || commit.kind === 'remove') changes.push(...commit.changes);
+      this.#write(commit, path, row, nowMs);
+      if (commit.settles !== undefined) this.#tables.work.settle(path, commit.settles);
+      return COMMITTED;
+    });
+    this.#applyShared(changes);
+    return results;
+  }
+
+  #applyShared(changes: readonly Change[]): void {
+    const byTarget = new Map<string, RowChange[]>();
+    for (const [target, change] of changes) {
+      const list = byTarget.get(target);
+      if (list === undefined) byTarget.set(target, [change]);
+      else list.push(change);
+    }
+    for (const [target, list] of byTarget) {
+      const lodger = this.#lodgers.get(target);
+      if (lodger === undefined)
+        throw new Error(`target ${target} does not live in the state ${this.#tables.database.file}`);
+      lodger.applyNow(list);
+    }
+  }
+
+  #refuse(path: string, token: FencingToken, row: Row | undefined, epoch: number): CommitResult | undefined {
+    const intents = row === undefined ? [] : this.#tables.components.intents(row.id).map((intent) => intent.token);
+    const removal = isBlank(row) ? this.#removal(path) : [];
+    return refuse(token, { epoch, recorded: row?.token, others: [...intents, ...removal] });
+  }
+
+  #removal(path: string): FencingToken[] {
+    const cells = this.#tables.database.sql('SELECT epoch, run, attempt FROM removed WHERE path = ?').get(path);
+    if (cells === undefined) return [];
+    const [epoch, run, attempt] = cells as unknown as [number, number, number];
+    return [{ epoch, run, attempt }];
+  }
+
+  #write(commit: Commit, path: SplitPath, row: Row | undefined, nowMs: number): void {
+    if (commit.kind === 'replace') this.#replace(commit, path, row, nowMs);
+    else if (commit.kind === 'fail') this.#fail(commit, path, row, nowMs);
+    else if (commit.kind === 'remove') this.#remove(commit, row, nowMs);
+    else if (row !== undefined)
+      this.#tables.components.write({ ...row, ...succeeded(commit, row, nowMs), token: commit.token });
+  }
+
+  #replace(commit: Replace, path: SplitPath, row: Row | undefined, nowMs: number): void {
+    const { components, memo } = this.#tables;
+    const base = row ?? components.blank(path, commit.item !== undefined);
+    const memoised =
+      commit.memo === undefined ? base.memoised : memo.change(base.id, commit.memo, base.memoised, nowMs);
+    components.write({
+      ...base,
+      ...succeeded(commit, base, nowMs),
+      fingerprint: commit.fingerprint,
+      hash: commit.contentHash,
+      token: commit.token,
+      memoised,
+    });
+    const value = commit.value === undefined ? undefined : JSON.stringify(commit.value);
+    components.hold(base.id, row === undefined, commit.rows, value);
+    if (row !== undefined) components.clearIntents(row.id);
+    if (isBlank(row)) this.#forgetRemoval(commit.path);
+  }
+
+  #fail(commit: Fail, path: SplitPath, row: Row | undefined, nowMs: number): void {
+    if (row === undefined && commit.item === undefined) return;
+    const base = row ?? this.#tables.components.blank(path, true);
+    this.#tables.components.write({
+      ...base,
+      isItem: base.isItem || commit.item !== undefined,
+      version: commit.item?.version ?? base.version,
+      status: commit.status,
+      error: commit.error,
+      failures: base.failures + 1,
+      losses: commit.losses,
+      seenAtMs: nowMs,
+      token: commit.token,
+    });
+    if (isBlank(row)) this.#forgetRemoval(commit.path);
+  }
+
+  #remove(commit: Remove, row: Row | undefined, nowMs: number): void {
+    const { components, database, history, memo } = this.#tables;
+    if (row !== undefined) {
+      if (commit.memo !== undefined) memo.change(row.id, { ...commit.memo, put: [], uses: [] }, row.memoised, nowMs);
+      else if (row.memoised) memo.retireAll(row.id, nowMs);
+      components.remove(row, commit.path);
+    }
+    history.clearCursor(commit.path);
+    const { epoch, run, attempt } = commit.token;
+    database
+      .sql('INSERT OR REPLACE INTO removed(path, epoch, run, attempt, removed_at) VALUES (?, ?, ?, ?, ?)')
+      .run(commit.path, epoch, run, attempt, nowMs);
+    database.sql('DELETE FROM removed WHERE removed_at < ?').run(nowMs - REMOVAL_KEPT_MS);
+  }
+
+  #forgetRemoval(path: string): void {
+    this.#tables.database.sql('DELETE FROM removed WHERE path = ?').run(path);
+  }
+
+  intend(intents: readonly Intent[], epoch: number): CommitResult[] {
+    const { components } = this.#tables;
+    return intents.map((intent) => {
+      const row = components.find(splitPath(intent.path));
+      const refused = this.#refuse(intent.path, intent.token, row, epoch);
+      if (refused !== undefined) return refused;
+      components.addIntent((row ?? this.#createFor(intent)).id, intent.token, intent.rows);
+      return COMMITTED;
+    });
+  }
+
+  /** The token of a doubted run is not taken as a fence: the run was presumed dead and is older than whoever follows it. */
+  doubt(intents: readonly Intent[]): void {
+    const { components } = this.#tables;
+    for (const intent of intents) {
+      const row = components.find(splitPath(intent.path)) ?? this.#createFor(intent);
+      const isOlder = compareTokens(intent.token, row.token) <= 0;
+      components.addIntent(row.id, isOlder ? intent.token : row.token, intent.rows);
+      components.write({ ...row, fingerprint: '' });
+    }
+  }
+
+  #createFor(intent: Intent): Row {
+    const row = this.#tables.components.blank(splitPath(intent.path), intent.item !== undefined);
+    this.#tables.components.write(row);
+    return row;
+  }
+}
+
+/** Whether nothing was ever committed to it. */
+const isBlank = (row: Row | undefined): boolean => row === undefined || row.token.epoch === 0;
+
+function succeeded(commit: Commit, row: Row, nowMs: number) {
+  return {
+    isItem: row.isItem || commit.item !== undefined,
+    version: commit.item?.version ?? row.version,
+    status: 'ok' as const,
+    error: null,
+    failures: 0,
+    losses: 0,
+    committedAtMs: nowMs,
+    seenAtMs: nowMs,
+  };
+}

@@ -1,0 +1,249 @@
+// Rows of components and items: reading them, writing them, comparing a listing with them.
+import type { Sqlite } from '../../database/index.ts';
+import type { ComponentRecord, ItemRecord } from '../../execute/index.ts';
+import type { FencingToken } from '../../protocol/index.ts';
+import { joinPath, type SplitPath, segmentKey, splitPath } from '../names.ts';
+import { gatherRows, packRows, type RowsByTarget, unpackRows } from '../packed.ts';
+import { Ids } from './ids.ts';
+import { Interned } from './interned.ts';
+
+export const STATUSES = ['ok', 'failed', 'quarantined'] as const;
+export type Status = (typeof STATUSES)[number];
+
+/** A row of `components`. */
+export interface Row {
+  readonly id: number;
+  readonly parent: number;
+  readonly key: string;
+  readonly isItem: boolean;
+  readonly status: Status;
+  readonly version: string;
+  readonly fingerprint: string;
+  readonly hash: string;
+  readonly token: FencingToken;
+  readonly committedAtMs: number;
+  readonly seenAtMs: number;
+  readonly failures: number;
+  readonly losses: number;
+  readonly memoised: boolean;
+  readonly error: string | null;
+}
+
+const COLUMNS =
+  'id, parent, key, is_item, status, version, fingerprint, hash, epoch, run, attempt, committed_at, seen_at, failures, losses, memoised, error';
+/** The key of a row never changes, so an update leaves the indexes alone. */
+const WRITE = `INSERT INTO components(${COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)
+  ON CONFLICT(id) DO UPDATE SET (is_item, status, version, fingerprint, hash, epoch, run, attempt, committed_at, seen_at, failures, losses, memoised, error)
+  = (excluded.is_item, excluded.status, excluded.version, excluded.fingerprint, excluded.hash, excluded.epoch, excluded.run, excluded.attempt,
+     excluded.committed_at, excluded.seen_at, excluded.failures, excluded.losses, excluded.memoised, excluded.error)`;
+
+/** Values of a row that nothing has been committed to yet. */
+export const BLANK = {
+  status: 'ok',
+  version: '',
+  fingerprint: '',
+  hash: '',
+  token: { epoch: 0, run: 0, attempt: 0 },
+  committedAtMs: 0,
+  seenAtMs: 0,
+  failures: 0,
+  losses: 0,
+  memoised: false,
+  error: null,
+} as const;
+
+export class Components {
+  readonly parents: Interned;
+  readonly ids: Ids;
+  readonly #database: Sqlite;
+
+  constructor(database: Sqlite) {
+    this.#database = database;
+    this.parents = new Interned(database, 'parents', 'path');
+    this.ids = new Ids(database);
+  }
+
+  find(path: SplitPath): Row | undefined {
+    const parent = this.parents.find(path.parent);
+    return parent === undefined ? undefined : this.findIn(parent, path.segment);
+  }
+
+  findIn(parent: number, segment: string): Row | undefined {
+    const cells = this.#database
+      .sql(`SELECT ${COLUMNS} FROM components WHERE parent = ? AND key = ?`)
+      .get(parent, segment);
+    return cells === undefined ? undefined : toRow(cells);
+  }
+
+  /** Pages of rows by ascending id; `where` names what they are filtered by. */
+  scan(where: string, values: readonly (string | number)[], afterId: number, limit: number): Row[] {
+    return this.#database
+      .sql(`SELECT ${COLUMNS} FROM components WHERE ${where} AND id > ? ORDER BY id LIMIT ?`)
+      .all(...values, afterId, limit)
+      .map(toRow);
+  }
+
+  /** Inserts a row, or updates the one with its id. */
+  write(row: Row): void {
+    this.#database
+      .sql(WRITE)
+      .run(
+        row.id,
+        row.parent,
+        row.key,
+        row.isItem ? 1 : 0,
+        STATUSES.indexOf(row.status),
+        row.version,
+        row.fingerprint,
+        row.hash,
+        row.token.epoch,
+        row.token.run,
+        row.token.attempt,
+        row.committedAtMs,
+        row.seenAtMs,
+        row.failures,
+        row.losses,
+        row.memoised ? 1 : 0,
+        row.error,
+      );
+  }
+
+  /** A blank row for a path that has none; not written yet. */
+  blank(path: SplitPath, isItem: boolean): Row {
+    return { ...BLANK, id: this.ids.next(), parent: this.parents.ensure(path.parent), key: path.segment, isItem };
+  }
+
+  remove(row: Row, path: string): void {
+    this.#database.sql('DELETE FROM components WHERE id = ?').run(row.id);
+    this.#database.sql('DELETE FROM holdings WHERE component = ?').run(row.id);
+    this.clearIntents(row.id);
+    const asParent = this.parents.find(path);
+    if (asParent !== undefined && this.#isBarren(asParent)) this.parents.remove(path);
+  }
+
+  #isBarren(parent: number): boolean {
+    return (
+      this.#database.sql('SELECT 1 FROM components WHERE parent = ? LIMIT 1').get(parent) === undefined &&
+      this.#database.sql('SELECT 1 FROM work WHERE parent = ? LIMIT 1').get(parent) === undefined
+    );
+  }
+
+  hold(id: number, isNew: boolean, rows: RowsByTarget, value: string | undefined): void {
+    const packed = packRows(rows);
+    if (packed !== null || value !== undefined)
+      this.#database
+        .sql('INSERT OR REPLACE INTO holdings(component, rows, value) VALUES (?, ?, ?)')
+        .run(id, packed, value ?? null);
+    else if (!isNew) this.#database.sql('DELETE FROM holdings WHERE component = ?').run(id);
+  }
+
+  addIntent(id: number, token: FencingToken, rows: RowsByTarget): void {
+    const packed = packRows(rows) ?? new Uint8Array();
+    this.#database
+      .sql('INSERT INTO intents(component, epoch, run, attempt, rows) VALUES (?, ?, ?, ?, ?)')
+      .run(id, token.epoch, token.run, token.attempt, packed);
+  }
+
+  clearIntents(id: number): void {
+    this.#database.sql('DELETE FROM intents WHERE component = ?').run(id);
+  }
+
+  /** Tokens and packed rows of a component's intents, oldest first. */
+  intents(id: number): { readonly token: FencingToken; readonly rows: Uint8Array }[] {
+    return this.#database
+      .sql('SELECT epoch, run, attempt, rows FROM intents WHERE component = ? ORDER BY id')
+      .all(id)
+      .map((cells) => {
+        const [epoch, run, attempt, rows] = cells as unknown as [number, number, number, Uint8Array];
+        return { token: { epoch, run, attempt }, rows };
+      });
+  }
+
+  record(row: Row, path: string): ComponentRecord {
+    const held = this.#database.sql('SELECT rows, value FROM holdings WHERE component = ?').get(row.id);
+    const [rows, value] = (held ?? [null, null]) as unknown as [Uint8Array | null, string | null];
+    return {
+      path,
+      fingerprint: row.fingerprint,
+      contentHash: row.hash,
+      token: row.token,
+      rows: unpackRows(rows),
+      intended: gatherRows(this.intents(row.id).map((intent) => intent.rows)),
+      memoised: row.memoised,
+      ...(value === null ? {} : { value: JSON.parse(value) }),
+    };
+  }
+
+  item(row: Row, source: string): ItemRecord {
+    return {
+      id: row.id,
+      source,
+      key: segmentKey(row.key),
+      version: row.version,
+      contentHash: row.hash,
+      fingerprint: row.fingerprint,
+      status: row.status,
+      ...(row.error === null ? {} : { error: row.error }),
+      failures: row.failures,
+      losses: row.losses,
+      committedAtMs: row.committedAtMs,
+      seenAtMs: row.seenAtMs,
+    };
+  }
+
+  /** Source of an item's row. */
+  sourceOf(row: Row): string {
+    return segmentKey(this.parents.text(row.parent));
+  }
+
+  children(path: string, afterPath: string, limit: number): string[] {
+    const parent = this.parents.find(path);
+    if (parent === undefined) return [];
+    const after = afterPath === '' ? '' : splitPath(afterPath).segment;
+    return this.#database
+      .sql('SELECT key FROM components WHERE parent = ? AND key > ? ORDER BY key LIMIT ?')
+      .all(parent, after, limit)
+      .map((cells) => joinPath(path, (cells as unknown as [string])[0]));
+  }
+}
+
+type Cells = [
+  id: number,
+  parent: number,
+  key: string,
+  isItem: number,
+  status: number,
+  version: string,
+  fingerprint: string,
+  hash: string,
+  epoch: number,
+  run: number,
+  attempt: number,
+  committedAt: number,
+  seenAt: number,
+  failures: number,
+  losses: number,
+  memoised: number,
+  error: string | null,
+];
+
+function toRow(cells: unknown): Row {
+  const at = cells as Cells;
+  return {
+    id: at[0],
+    parent: at[1],
+    key: at[2],
+    isItem: at[3] === 1,
+    status: STATUSES[at[4]] ?? 'ok',
+    version: at[5],
+    fingerprint: at[6],
+    hash: at[7],
+    token: { epoch: at[8], run: at[9], attempt: at[10] },
+    committedAtMs: at[11],
+    seenAtMs: at[12],
+    failures: at[13],
+    losses: at[14],
+    memoised: at[15] === 1,
+    error: at[16],
+  };
+}

@@ -1,0 +1,196 @@
+// The work list: what is wanted of each item, by which update. Rules W1 to W5 are those of the port.
+import type { Sqlite } from '../../database/index.ts';
+import type { Entered, NewWork, WorkEntry } from '../../execute/index.ts';
+import { keySegment, type SplitPath, segmentKey, sourcePath } from '../names.ts';
+import type { Components } from './components.ts';
+import { Interned } from './interned.ts';
+
+const COLUMNS = 'seq, parent, key, owner, is_delete, version, size, reprocess, seen_at, started, losses';
+const INSERT = `INSERT INTO work(${COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,0,0)`;
+
+type Cells = [
+  seq: number,
+  parent: number,
+  key: string,
+  owner: number,
+  isDelete: number,
+  version: string,
+  size: number | null,
+  reprocess: number,
+  seenAt: number,
+  started: number,
+  losses: number,
+];
+
+interface Key {
+  readonly source: string;
+  readonly key: string;
+}
+
+export class WorkList {
+  readonly owners: Interned;
+  readonly #database: Sqlite;
+  readonly #components: Components;
+  #lastSeq: number;
+
+  constructor(database: Sqlite, components: Components) {
+    this.#database = database;
+    this.#components = components;
+    this.owners = new Interned(database, 'owners', 'name');
+    const [last] = database.sql('SELECT ifnull(max(seq), 0) FROM work').get() as unknown as [number];
+    this.#lastSeq = last;
+  }
+
+  /** Names of updates that have no entry any more are of no use. */
+  sweepOwners(): void {
+    this.#database.exec('DELETE FROM owners WHERE id NOT IN (SELECT owner FROM work)');
+    this.owners.forget();
+  }
+
+  enter(offer: NewWork): Entered {
+    const path = { parent: sourcePath(offer.source), segment: keySegment(offer.key) };
+    const there = this.#find(path);
+    if (offer.action === 'delete') {
+      const refused = this.#refuseDelete(offer, path, there !== undefined);
+      if (refused !== undefined) return refused;
+    }
+    if (there === undefined) return { kind: 'entered', seq: this.#insert(offer, path, false) };
+    if (isSame(there, offer)) return { kind: 'known' };
+    if (offer.seenAtMs < there[8]) return { kind: 'older' };
+    this.#database.sql('DELETE FROM work WHERE seq = ?').run(there[0]);
+    const seq = this.#insert(offer, path, there[7] === 1);
+    return { kind: 'tookOver', seq, from: this.owners.text(there[3]) };
+  }
+
+  /** W5. */
+  #refuseDelete(offer: NewWork, path: SplitPath, isEntered: boolean): Entered | undefined {
+    const item = this.#components.find(path);
+    if (item === undefined) return isEntered ? undefined : { kind: 'known' };
+    return offer.seenAtMs <= item.seenAtMs ? { kind: 'older' } : undefined;
+  }
+
+  #insert(offer: NewWork, path: SplitPath, reprocess: boolean): number {
+    const seq = ++this.#lastSeq;
+    this.#database
+      .sql(INSERT)
+      .run(
+        seq,
+        this.#components.parents.ensure(path.parent),
+        path.segment,
+        this.owners.ensure(offer.update),
+        offer.action === 'delete' ? 1 : 0,
+        offer.version,
+        offer.sizeBytes ?? null,
+        reprocess || offer.reprocess ? 1 : 0,
+        offer.seenAtMs,
+      );
+    return seq;
+  }
+
+  #find(path: SplitPath): Cells | undefined {
+    const parent = this.#components.parents.find(path.parent);
+    return parent === undefined ? undefined : this.#findIn(parent, path.segment);
+  }
+
+  #findIn(parent: number, segment: string): Cells | undefined {
+    return this.#database
+      .sql(`SELECT ${COLUMNS} FROM work WHERE parent = ? AND key = ?`)
+      .get(parent, segment) as unknown as Cells | undefined;
+  }
+
+  entry(path: SplitPath): WorkEntry | undefined {
+    const cells = this.#find(path);
+    return cells === undefined ? undefined : this.#toEntry(cells);
+  }
+
+  isEmptyFor(parent: number): boolean {
+    return this.#database.sql('SELECT 1 FROM work WHERE parent = ? LIMIT 1').get(parent) === undefined;
+  }
+
+  /** Whether a listing that saw this version contradicts what is wanted of the item. */
+  contradicts(parent: number, segment: string, version: string): boolean {
+    const cells = this.#findIn(parent, segment);
+    if (cells === undefined) return false;
+    return cells[4] === 1 || (cells[5] !== '' && cells[5] !== version);
+  }
+
+  take(update: string, afterSeq: number, limit: number): WorkEntry[] {
+    const owner = this.owners.find(update);
+    if (owner === undefined) return [];
+    const rows = this.#database
+      .sql(`SELECT ${COLUMNS} FROM work WHERE owner = ? AND seq > ? ORDER BY seq LIMIT ?`)
+      .all(owner, afterSeq, limit) as unknown as Cells[];
+    return rows.map((cells) => this.#toEntry(cells));
+  }
+
+  start(entry: Key & { readonly update: string }): void {
+    const parent = this.#components.parents.find(sourcePath(entry.source));
+    const owner = this.owners.find(entry.update);
+    if (parent === undefined || owner === undefined) return;
+    this.#database
+      .sql('UPDATE work SET started = 1 WHERE parent = ? AND key = ? AND owner = ?')
+      .run(parent, keySegment(entry.key), owner);
+  }
+
+  /** Takes an entry off if it belongs to the update. */
+  settle(path: SplitPath, update: string): void {
+    const parent = this.#components.parents.find(path.parent);
+    const owner = this.owners.find(update);
+    if (parent === undefined || owner === undefined) return;
+    this.#database.sql('DELETE FROM work WHERE parent = ? AND key = ? AND owner = ?').run(parent, path.segment, owner);
+  }
+
+  drop(update: string, item: Key): void {
+    this.settle({ parent: sourcePath(item.source), segment: keySegment(item.key) }, update);
+  }
+
+  count(filter: { readonly update?: string; readonly source?: string }): number {
+    const wheres = ['1 = 1'];
+    const values: number[] = [];
+    if (filter.update !== undefined) {
+      wheres.push('owner = ?');
+      values.push(this.owners.find(filter.update) ?? -1);
+    }
+    if (filter.source !== undefined) {
+      wheres.push('parent = ?');
+      values.push(this.#components.parents.find(sourcePath(filter.source)) ?? -1);
+    }
+    const row = this.#database.sql(`SELECT count(*) FROM work WHERE ${wheres.join(' AND ')}`).get(...values);
+    return (row as unknown as [number])[0];
+  }
+
+  adopt(source: string, update: string, open: readonly string[]): number {
+    const parent = this.#components.parents.find(sourcePath(source));
+    if (parent === undefined) return 0;
+    const keep = [...open, update].map((name) => this.owners.find(name) ?? -1);
+    const left = `parent = ? AND owner NOT IN (SELECT value FROM json_each(?))`;
+    const values = [parent, JSON.stringify(keep)] as const;
+    this.#database.sql(`DELETE FROM work WHERE ${left} AND is_delete = 1`).run(...values);
+    this.#database
+      .sql(`UPDATE work SET owner = ?, losses = losses + started, started = 0 WHERE ${left}`)
+      .run(this.owners.ensure(update), ...values);
+    return this.count({ source, update });
+  }
+
+  #toEntry(cells: Cells): WorkEntry {
+    const [seq, parent, segment, owner, isDelete, version, size, reprocess, seenAtMs, , losses] = cells;
+    return {
+      seq,
+      source: segmentKey(this.#components.parents.text(parent)),
+      key: segmentKey(segment),
+      action: isDelete === 1 ? 'delete' : 'process',
+      version,
+      ...(size === null ? {} : { sizeBytes: size }),
+      ...(reprocess === 1 ? { reprocess: true } : {}),
+      update: this.owners.text(owner),
+      seenAtMs,
+      losses,
+    };
+  }
+}
+
+/** W2: the same action and version, and no more of `reprocess` than is wanted already. */
+function isSame(there: Cells, offer: NewWork): boolean {
+  const sameAction = (there[4] === 1) === (offer.action === 'delete');
+  return sameAction && there[5] === offer.version && (there[7] === 1 || !offer.reprocess);
+}
