@@ -11,4 +11,10 @@ export interface CommandEntry {
   readonly load: () => Promise<{ readonly configure: Configure }>;
 }
 
-export const COMMANDS: readonly CommandEntry[] = [];
+export const COMMANDS: readonly CommandEntry[] = [
+  {
+    name: 'validate',
+    summary: 'Check Pipelines and LiveSources in YAML files',
+    load: () => import('./validate.ts'),
+  },
+];

@@ -108,7 +108,7 @@ export const exactlyOne = <V extends z.ZodRawShape, C extends z.ZodRawShape>(
   return ruled(
     z.strictObject({ ...variants, ...common }),
     { description },
-    { holds: exactlyOneOf(members), message: `exactly one of ${members.join(', ')} must be set` },
+    { holds: exactlyOneOf(members), message: `exactly one of ${members.join(', ')} must be set`, members },
     ...rules,
   );
 };

@@ -42,3 +42,5 @@ export const embedderOf = (embed: EmbedSpec) => chosen(embed, EMBEDDERS);
 /** Every step of a component, those of its `forEach` included. */
 export const allSteps = (component: ComponentSpec): (StepSpec | NestedStepSpec)[] =>
   component.steps.flatMap((step) => [step, ...(step.forEach?.steps ?? [])]);
+export * from './nearest.ts';
+export * from './problems.ts';

@@ -59,26 +59,40 @@ const isRunner = (holder: string) =>
 const inForEach = (step: string, body: Parameters<typeof all>[2]) =>
   all('self.component.steps', step, implies(has(`${step}.forEach`), body));
 
+const namesOf = (list: 'targets' | 'runners') => (self: unknown) => {
+  const items = (self as Readonly<Record<string, unknown>>)[list];
+  return (Array.isArray(items) ? items : []).flatMap((item: { name?: unknown } | null) =>
+    typeof item?.name === 'string' ? [item.name] : [],
+  );
+};
+
 const REFERENCES: Rule[] = [
   {
     holds: all('self.component.steps', 's', implies(has('s.export'), isTarget('s'))),
     message: 'export.target must name one of targets',
     fieldPath: '.component.steps',
+    inElement: '.export.target',
+    candidates: namesOf('targets'),
   },
   {
     holds: inForEach('s', all('s.forEach.steps', 'n', implies(has('n.export'), isTarget('n')))),
     message: 'export.target in forEach must name one of targets',
     fieldPath: '.component.steps',
+    inElement: '.export.target',
+    candidates: namesOf('targets'),
   },
   {
     holds: isRunner('self.component'),
     message: 'component.runner must name one of runners',
     fieldPath: '.component.runner',
+    candidates: namesOf('runners'),
   },
   {
     holds: inForEach('s', isRunner('s.forEach')),
     message: 'forEach.runner must name one of runners',
     fieldPath: '.component.steps',
+    inElement: '.forEach.runner',
+    candidates: namesOf('runners'),
   },
 ];
 

@@ -9,6 +9,8 @@ import { z } from 'zod';
 import { DURATION_PATTERN, durationMs } from './duration.ts';
 import { QUANTITY_PATTERN, quantityNano } from './quantity.ts';
 
+type FieldPath = readonly (string | number)[];
+
 /** Values of `self` and of the variables of loops. */
 type Scope = Readonly<Record<string, unknown>>;
 
@@ -16,6 +18,8 @@ type Scope = Readonly<Record<string, unknown>>;
 export interface Term<T> {
   readonly cel: string;
   readonly of: (scope: Scope) => T;
+  /** Where a false term is broken, relative to the root of its path: the first element of a list that breaks an `all`. */
+  readonly blame?: (scope: Scope) => FieldPath | undefined;
 }
 
 type Truth = Term<boolean>;
@@ -27,6 +31,12 @@ export interface Rule {
   readonly message: string;
   /** Field to blame, such as `.overlap`; absent: the object that has the rule. */
   readonly fieldPath?: string;
+  /** Where `holds` is about every element of a list: field of the broken element, such as `.export.target`. CEL cannot name it. */
+  readonly inElement?: string;
+  /** Words that the blamed field could have meant, for a suggestion. */
+  readonly candidates?: (self: unknown) => readonly string[];
+  /** The rule asks for exactly one of these members. */
+  readonly members?: readonly string[];
   readonly reason?: 'FieldValueInvalid' | 'FieldValueForbidden' | 'FieldValueRequired' | 'FieldValueDuplicate';
 }
 
@@ -105,14 +115,16 @@ export function has(path: string): Truth {
 
 export const not = (a: Truth): Truth => ({ cel: `!(${a.cel})`, of: (scope) => !a.of(scope) });
 
-export const and = (...all: Truth[]): Truth => ({
-  cel: all.map((one) => `(${one.cel})`).join(' && '),
-  of: (scope) => all.every((one) => one.of(scope)),
+export const and = (...every: Truth[]): Truth => ({
+  cel: every.map((one) => `(${one.cel})`).join(' && '),
+  of: (scope) => every.every((one) => one.of(scope)),
+  blame: (scope) => every.find((one) => !one.of(scope))?.blame?.(scope),
 });
 
-export const or = (...all: Truth[]): Truth => ({
-  cel: all.map((one) => `(${one.cel})`).join(' || '),
-  of: (scope) => all.some((one) => one.of(scope)),
+export const or = (...some: Truth[]): Truth => ({
+  cel: some.map((one) => `(${one.cel})`).join(' || '),
+  of: (scope) => some.some((one) => one.of(scope)),
+  blame: (scope) => some.map((one) => one.blame?.(scope)).find((path) => path !== undefined),
 });
 
 /** If `a` then `b`. */
@@ -192,12 +204,24 @@ const loop =
     };
   };
 
+const every = loop('all', (list, holds) => list.every(holds));
 /** Every element satisfies the body, in which it is called `name`. */
-export const all = loop('all', (list, holds) => list.every(holds));
+export const all: Loop = (path, name, body) => ({ ...every(path, name, body), blame: blameFirst(path, name, body) });
 /** Some element does. */
 export const exists = loop('exists', (list, holds) => list.some(holds));
 /** Exactly one does. */
 export const existsOne = loop('exists_one', (list, holds) => list.filter(holds).length === 1);
+
+function blameFirst(path: string, name: string, body: Truth): NonNullable<Truth['blame']> {
+  const list = listAt(path);
+  const steps = path.split('.').slice(1);
+  return (scope) => {
+    const index = list.of(scope).findIndex((element) => !body.of({ ...scope, [name]: element }));
+    if (index < 0) return undefined;
+    const inner = body.blame?.({ ...scope, [name]: list.of(scope)[index] });
+    return [...steps, index, ...(inner ?? [])];
+  };
+}
 
 /** A duration (Go form, no sign) between two others, both allowed. */
 export function durationWithin(path: string, min: string, max: string): Truth {
@@ -259,7 +283,7 @@ export function ruled<T extends z.ZodType>(schema: T, meta: Readonly<Record<stri
       : schema.check(
           z.superRefine(
             (self, context) => {
-              for (const rule of local) if (isBroken(rule, self)) context.addIssue(issueOf(rule));
+              for (const rule of local) if (isBroken(rule, self)) context.addIssue(issueOf(rule, self));
             },
             { when: () => true },
           ),
@@ -276,10 +300,24 @@ function isBroken(rule: Rule, self: unknown): boolean {
   }
 }
 
-const issueOf = (rule: Rule) => ({
-  code: 'custom' as const,
-  message: rule.message,
-  path: rule.fieldPath === undefined ? [] : rule.fieldPath.slice(1).split('.'),
-});
+/** What `problems` reads from the issue of a rule. */
+export interface RuleIssue {
+  readonly candidates?: readonly string[] | undefined;
+  readonly members?: readonly string[] | undefined;
+}
 
-const asValidation = ({ holds, ...rest }: Rule): Readonly<Record<string, string>> => ({ rule: holds.cel, ...rest });
+const fieldsOf = (path: string | undefined): FieldPath => path?.slice(1).split('.') ?? [];
+
+function issueOf(rule: Rule, self: unknown) {
+  const element = rule.inElement === undefined ? undefined : rule.holds.blame?.({ self });
+  const path = element === undefined ? fieldsOf(rule.fieldPath) : [...element, ...fieldsOf(rule.inElement)];
+  const params: RuleIssue = { candidates: rule.candidates?.(self), members: rule.members };
+  return { code: 'custom' as const, message: rule.message, path: [...path], params: { ...params } };
+}
+
+const asValidation = ({ holds, message, fieldPath, reason }: Rule): Readonly<Record<string, string>> => ({
+  rule: holds.cel,
+  message,
+  ...(fieldPath !== undefined && { fieldPath }),
+  ...(reason !== undefined && { reason }),
+});

@@ -1,7 +1,20 @@
 // Sources: what a LiveSource watches. Exactly one kind.
 import type { z } from 'zod';
-import { bytes, duration, exactlyOne, flag, int, list, object, patterned, text, textMap, worded } from './fields.ts';
-import { and, bothOrNeither, type Rule } from './rules.ts';
+import {
+  bytes,
+  choice,
+  duration,
+  exactlyOne,
+  flag,
+  int,
+  list,
+  object,
+  patterned,
+  text,
+  textMap,
+  worded,
+} from './fields.ts';
+import { and, bothOrNeither, has, implies, is, matches, not, type Rule } from './rules.ts';
 import { httpUrl, secretFrom } from './secrets.ts';
 
 const globs = (description: string) => list(description, text('A glob, such as src/**/*.ts.', 1024), 0, 256).optional();
@@ -10,28 +23,47 @@ const filters = (of: string) => ({
   exclude: globs(`Globs of ${of} that are left out, even if included. Absent: none.`),
 });
 
-const git = object('A git repository at one ref. Items are files, their versions are blob hashes.', {
-  url: worded(
-    'Repository: https, ssh or file address, user@host:path, or a folder on this machine.',
-    2048,
-    /^(https?:\/\/|ssh:\/\/|git:\/\/|file:\/\/|\/|\.|[A-Za-z0-9._-]+@[A-Za-z0-9._-]+:)/,
-    'must be an https, ssh or file address, user@host:path, or a folder (starting with / or .)',
-  ),
-  ref: worded(
-    'Branch, tag or commit. Absent: the default branch.',
-    255,
-    /^[A-Za-z0-9_][-A-Za-z0-9_./@+]*$/,
-    'must be a branch, tag or commit: letters, digits and . _ / @ + -, not starting with a sign',
-  ).optional(),
-  path: text('Folder within the repository. Absent: all of it.', 4096).optional(),
-  ...filters('paths'),
-  tokenFrom: secretFrom('Token or password for https. Absent: none.').optional(),
-  username: text('User name that goes with tokenFrom. Default git.').default('git'),
-  sshKeyFrom: secretFrom('Private key for ssh. Absent: none.').optional(),
-  knownHostsFrom: secretFrom(
-    'Host keys for ssh, in the form of known_hosts. Absent: those of the runner image.',
-  ).optional(),
-}).optional();
+const git = object(
+  'A git repository at one ref. Items are files, their versions are blob hashes.',
+  {
+    url: worded(
+      'Repository: https, ssh or file address, user@host:path, or a folder on this machine.',
+      2048,
+      /^(https?:\/\/|ssh:\/\/|git:\/\/|file:\/\/|\/|\.|[A-Za-z0-9._-]+@[A-Za-z0-9._-]+:)/,
+      'must be an https, ssh or file address, user@host:path, or a folder (starting with / or .)',
+    ),
+    ref: worded(
+      'Branch, tag or commit. Absent: the default branch.',
+      255,
+      /^[A-Za-z0-9_][-A-Za-z0-9_./@+]*$/,
+      'must be a branch, tag or commit: letters, digits and . _ / @ + -, not starting with a sign',
+    ).optional(),
+    path: text('Folder within the repository. Absent: all of it.', 4096).optional(),
+    ...filters('paths'),
+    worktree: flag(
+      'Whether the files of a checkout on this machine are read as they lie there, edits that are not committed included. Only for a folder as url, without ref. Default false.',
+    ),
+    depth: int('Commits that are fetched. Absent: 1, and more where the server wants it.', 1, 1_000_000).optional(),
+    pollInterval: duration(
+      'Watch: how often the ref is asked for. Go duration. Absent: 30s for an address; a folder on this machine is watched by file events.',
+      '1s',
+      '24h',
+    ).optional(),
+    auth: object('How to prove who one is. Absent: as nobody.', {
+      username: text('User name for https. Default git.').default('git'),
+      tokenFrom: secretFrom('Token or password for https. Absent: none.').optional(),
+      sshKeyFrom: secretFrom('Private key for ssh. Absent: none.').optional(),
+      knownHostsFrom: secretFrom(
+        'Host keys for ssh, in the form of known_hosts. Absent: those of the runner image.',
+      ).optional(),
+    }).optional(),
+  },
+  {
+    holds: implies(is('self.worktree', true), and(not(has('self.ref')), matches('self.url', /^[./]/))),
+    message: 'worktree needs a folder as url, and no ref',
+    fieldPath: '.worktree',
+  },
+).optional();
 
 const directory = object('A folder. Items are files; versions come from size, times and inode.', {
   path: text(
@@ -40,7 +72,17 @@ const directory = object('A folder. Items are files; versions come from size, ti
   ),
   ...filters('paths'),
   gitignore: flag('Whether .gitignore files are honoured. Default false.'),
-  followSymlinks: flag('Whether links that lead out of the folder are followed. Default false.'),
+  symlinks: choice(
+    'Symbolic links: Ignore leaves them out, FollowInside follows those that lead to something in the folder, Follow follows all. Default Ignore.',
+    'Ignore',
+    'FollowInside',
+    'Follow',
+  ).default('Ignore'),
+  pollInterval: duration(
+    'Watch: compare the tree at this interval instead of by file events, for network volumes. Go duration. Absent: file events.',
+    '100ms',
+    '24h',
+  ).optional(),
 }).optional();
 
 const s3 = object(

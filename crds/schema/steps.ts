@@ -78,7 +78,7 @@ const stepRules = [onlyFor('gpu', GPU_VERBS), onlyFor('batch', BATCH_VERBS)];
 // ---- verbs -------------------------------------------------------------------------------------------------------
 
 const read = object('Reads the item: one element with its text.', {
-  maxBytes: bytes('Largest item that is read, such as 10Mi. Default 10Mi.', '1', '4Gi').default('10Mi'),
+  maxBytes: bytes('Largest item that is read, such as 10Mi. Default 16Mi.', '1', '4Gi').default('16Mi'),
   content: choice(
     'Text: decoded text. Bytes: raw content, for steps that take it apart themselves. Default Text.',
     'Text',

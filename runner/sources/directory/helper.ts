@@ -1,0 +1,79 @@
+// The source's end of its helper thread: starts it at first use, hands out jobs, and turns the thread's death into errors.
+import { Worker } from 'node:worker_threads';
+import { StepError } from '../../sdk/index.ts';
+import type { Ask, Say } from './messages.ts';
+import type { DirectorySettings } from './settings.ts';
+
+type Listener = (message: Say) => void;
+
+export class Helper {
+  readonly #settings: DirectorySettings;
+  readonly #jobs = new Map<number, Listener>();
+  #worker: Worker | undefined;
+  #nextJob = 1;
+
+  constructor(settings: DirectorySettings) {
+    this.#settings = settings;
+  }
+
+  /** Starts the thread, so that the first listing need not wait for it. */
+  warmUp(): void {
+    this.#ensure();
+  }
+
+  /** Starts a job; everything that the helper says about it goes to `listener`. The thread keeps the process alive while jobs are open. */
+  start(kind: 'list' | 'watch', listener: Listener): number {
+    const worker = this.#ensure();
+    const job = this.#nextJob++;
+    this.#jobs.set(job, listener);
+    worker.ref();
+    worker.postMessage({ kind, job } satisfies Ask);
+    return job;
+  }
+
+  more(job: number): void {
+    this.#worker?.postMessage({ kind: 'more', job } satisfies Ask);
+  }
+
+  /** Ends a job; nothing more is heard of it. Ending it twice does nothing. */
+  stop(job: number): void {
+    if (!this.#jobs.delete(job)) return;
+    this.#worker?.postMessage({ kind: 'stop', job } satisfies Ask);
+    if (this.#jobs.size === 0) this.#worker?.unref();
+  }
+
+  /** Ends the thread and fails what is open. */
+  async close(): Promise<void> {
+    const worker = this.#worker;
+    this.#failAll('the source was closed');
+    await worker?.terminate();
+  }
+
+  #ensure(): Worker {
+    if (this.#worker !== undefined) return this.#worker;
+    const worker = new Worker(new URL('./helper-thread.ts', import.meta.url), {
+      workerData: this.#settings,
+      name: 'fairlead-directory',
+    });
+    worker.unref();
+    worker.on('message', (message: Say) => this.#jobs.get(message.job)?.(message));
+    worker.on('error', (error) => this.#lost(worker, error.message));
+    worker.on('exit', () => this.#lost(worker, 'it ended'));
+    this.#worker = worker;
+    return worker;
+  }
+
+  #lost(worker: Worker, why: string): void {
+    if (this.#worker === worker) this.#failAll(`the thread that reads ${this.#settings.root} was lost: ${why}`);
+  }
+
+  #failAll(message: string): void {
+    this.#worker = undefined;
+    const listeners = [...this.#jobs];
+    this.#jobs.clear();
+    for (const [job, listener] of listeners) listener({ kind: 'failed', job, class: 'transient', message });
+  }
+}
+
+export const failureOf = (message: Say & { kind: 'failed' }): StepError =>
+  new StepError(message.class, message.message);

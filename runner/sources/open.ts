@@ -1,0 +1,30 @@
+// Makes the source that a LiveSource's `spec.source` names.
+import type { Clock } from '../clock.ts';
+import type { Source } from '../execute/index.ts';
+import { StepError } from '../sdk/index.ts';
+import type { DirectorySpec, SecretFrom } from './common/spec.ts';
+import { directorySettings } from './directory/settings.ts';
+import { DirectorySource } from './directory/source.ts';
+
+/** Exactly one kind is set. */
+export interface SourceSpec {
+  readonly directory?: DirectorySpec | undefined;
+}
+
+export interface SourceOptions {
+  /** Name of the LiveSource. */
+  readonly name: string;
+  readonly clock: Clock;
+  /** Folder that sources may fill with what can be fetched again, such as clones. Made if it is missing. */
+  readonly cacheDir: string;
+  /** Where relative paths of the spec start. */
+  readonly baseDir: string;
+  /** Value of a secret, read anew at each call, so that a rotated one is picked up. Throws a message for people that names the reference. */
+  readonly secret: (from: SecretFrom) => Promise<string>;
+}
+
+/** Opens a source. Nothing outside is touched before its first listing. Throws StepError (`invalid`) for a spec that cannot work. */
+export function openSource(spec: SourceSpec, options: SourceOptions): Source {
+  if (spec.directory) return new DirectorySource(directorySettings(spec.directory, options.baseDir), options.clock);
+  throw new StepError('invalid', `the source of ${options.name} names no kind that this runner knows`);
+}
