@@ -34,8 +34,8 @@ bench: node_modules/.installed ## Run the benchmarks and print their figures
 	@test -f bench/main.ts || { echo "make bench is not built yet: it comes with the admission tree" >&2; exit 1; }
 	npm run -s bench
 
-test-cluster: node_modules/.installed ## Run the tests that need a real API server
-	$(call not-built,it comes with the operator in a cluster)
+test-cluster: node_modules/.installed ## Run the tests that need a real API server (KUBEBUILDER_ASSETS, or setup-envtest)
+	KUBEBUILDER_ASSETS="$$(scripts/cluster-assets)" vitest run --config vitest.cluster.config.ts
 
 e2e: node_modules/.installed ## Install into a kind cluster and run the scenarios
 	$(call not-built,it comes with the operator in a cluster)

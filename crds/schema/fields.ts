@@ -3,7 +3,16 @@
 // Keys such as `maxProperties` and `x-kubernetes-*` in `meta` are for `crds/emit`, which copies them into the CRD;
 // a `crd` key replaces the whole node there.
 import { z } from 'zod';
-import { durationWithin, exactlyOneOf, matches, quantityMatches, quantityWithin, type Rule, ruled } from './rules.ts';
+import {
+  durationWithin,
+  exactlyOneOf,
+  keysMatch,
+  matches,
+  quantityMatches,
+  quantityWithin,
+  type Rule,
+  ruled,
+} from './rules.ts';
 
 /** Order matters and items have no key: server-side apply takes the list as a whole. */
 const ATOMIC = { 'x-kubernetes-list-type': 'atomic' };
@@ -146,14 +155,32 @@ function repeats(items: readonly unknown[], key: string): number[] {
   });
 }
 
-/** Map from a name to text. `keys` says what a name may look like. */
-export const textMap = (description: string, maxEntries: number, maxText: number) =>
-  z
-    .record(z.string().max(253), z.string().max(maxText))
-    .check(
+const VARIABLE: KeyForm = {
+  pattern: /^[A-Za-z_][A-Za-z0-9_]{0,252}$/,
+  message: 'names of variables must be letters, digits and _, not starting with a digit',
+};
+const HEADER: KeyForm = {
+  pattern: /^[A-Za-z0-9-]{1,128}$/,
+  message: 'names of headers must be letters, digits and -',
+};
+
+interface KeyForm {
+  readonly pattern: RegExp;
+  readonly message: string;
+}
+
+/** Map from names to text. A CRD cannot say what keys look like, so a rule does. */
+const textMap = (description: string, maxEntries: number, maxText: number, keys: KeyForm) =>
+  ruled(
+    z.record(z.string(), z.string().max(maxText).meta({ description: 'Value.' })).check(
       z.superRefine((map, context) => {
         if (Object.keys(map).length > maxEntries)
           context.addIssue({ code: 'custom', message: `must have at most ${maxEntries} entries` });
       }),
-    )
-    .meta({ description, maxProperties: maxEntries });
+    ),
+    { description, maxProperties: maxEntries },
+    { holds: keysMatch('self', keys.pattern), message: keys.message },
+  );
+
+export const variables = (description: string) => textMap(description, 64, 32_768, VARIABLE);
+export const headers = (description: string) => textMap(description, 16, 4096, HEADER);

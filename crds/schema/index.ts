@@ -42,5 +42,8 @@ export const embedderOf = (embed: EmbedSpec) => chosen(embed, EMBEDDERS);
 /** Every step of a component, those of its `forEach` included. */
 export const allSteps = (component: ComponentSpec): (StepSpec | NestedStepSpec)[] =>
   component.steps.flatMap((step) => [step, ...(step.forEach?.steps ?? [])]);
+export { isName, MAX_NAME_LENGTH } from './metadata.ts';
 export * from './nearest.ts';
 export * from './problems.ts';
+
+export { type Rule, validations } from './rules.ts';

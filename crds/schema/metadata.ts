@@ -1,11 +1,18 @@
 // Metadata of an object, as far as files on this machine may carry it. The API server has its own, equal rules.
 import { z } from 'zod';
 import { NAME_PATTERN, NAME_WORDS } from './fields.ts';
+import { and, matches, type Rule, sizeAtMost } from './rules.ts';
 
 /** Names of pods and values of labels are made from the name, so it is shorter than Kubernetes allows. */
 export const MAX_NAME_LENGTH = 52;
 
 const stringMap = z.record(z.string(), z.string());
+
+/** The same for the API server, whose own rule on names is wider. */
+export const isName: Rule = {
+  holds: and(sizeAtMost('self.metadata.name', MAX_NAME_LENGTH), matches('self.metadata.name', NAME_PATTERN)),
+  message: `metadata.name ${NAME_WORDS}, and at most ${MAX_NAME_LENGTH} characters`,
+};
 
 /** `metadata`; what only the API server writes is allowed and not looked at. */
 export const metadata = z.strictObject({

@@ -192,6 +192,19 @@ export function matches(path: string, pattern: RegExp): Truth {
   return { cel: `${path}.matches(${quote(pattern.source)})`, of: (scope) => pattern.test(text.of(scope)) };
 }
 
+/** Every key of a map has this form. */
+export function keysMatch(path: string, pattern: RegExp): Truth {
+  const map = at(path);
+  return {
+    cel: `${path}.all(k, k.matches(${quote(pattern.source)}))`,
+    of: (scope) => {
+      const value = map.of(scope);
+      if (!isRecord(value)) throw new Undecided(path);
+      return Object.keys(value).every((key) => pattern.test(key));
+    },
+  };
+}
+
 type Loop = (path: string, name: string, body: Truth) => Truth;
 
 const loop =
@@ -288,7 +301,7 @@ export function ruled<T extends z.ZodType>(schema: T, meta: Readonly<Record<stri
             { when: () => true },
           ),
         );
-  return checked.meta({ ...meta, ...(rules.length > 0 && { 'x-kubernetes-validations': rules.map(asValidation) }) });
+  return checked.meta({ ...meta, ...(rules.length > 0 && { 'x-kubernetes-validations': validations(rules) }) });
 }
 
 function isBroken(rule: Rule, self: unknown): boolean {
@@ -314,6 +327,9 @@ function issueOf(rule: Rule, self: unknown) {
   const params: RuleIssue = { candidates: rule.candidates?.(self), members: rule.members };
   return { code: 'custom' as const, message: rule.message, path: [...path], params: { ...params } };
 }
+
+/** Rules as a CRD holds them. */
+export const validations = (rules: readonly Rule[]) => rules.map(asValidation);
 
 const asValidation = ({ holds, message, fieldPath, reason }: Rule): Readonly<Record<string, string>> => ({
   rule: holds.cel,

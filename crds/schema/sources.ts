@@ -6,12 +6,12 @@ import {
   duration,
   exactlyOne,
   flag,
+  headers,
   int,
   list,
   object,
   patterned,
   text,
-  textMap,
   worded,
 } from './fields.ts';
 import { and, bothOrNeither, has, implies, is, matches, not, type Rule } from './rules.ts';
@@ -122,7 +122,7 @@ const http = exactlyOne(
   },
   {
     ...filters('addresses'),
-    headers: textMap('Further headers of each request, by name. Not for secrets. Absent: none.', 16, 4096).optional(),
+    headers: headers('Further headers of each request, by name. Not for secrets. Absent: none.').optional(),
     tokenFrom: secretFrom('Bearer token. Absent: none is sent.').optional(),
     concurrency: int('Most requests at once. Default 4.', 1, 256).default(4),
     ignoreRobots: flag('Whether robots.txt is ignored. Default false: it is honoured.'),

@@ -6,6 +6,7 @@ import {
   choice,
   duration,
   exactlyOne,
+  headers,
   int,
   list,
   listBy,
@@ -14,8 +15,8 @@ import {
   opaque,
   patterned,
   text,
-  textMap,
   variableName,
+  variables,
 } from './fields.ts';
 import { and, below, exists, existsOne, has, implies, not, or, type Rule } from './rules.ts';
 import { httpUrl, secretFrom } from './secrets.ts';
@@ -145,7 +146,7 @@ const endpoint = {
   url: httpUrl('Base address of a server with the OpenAI interface, such as http://127.0.0.1:8080/v1.'),
   model: text('Model, as the server calls it.'),
   keyFrom: secretFrom('Key that is sent as bearer token. Absent: none is sent.').optional(),
-  headers: textMap('Further headers of each request, by name. Not for secrets. Absent: none.', 16, 4096).optional(),
+  headers: headers('Further headers of each request, by name. Not for secrets. Absent: none.').optional(),
   rateLimit,
 };
 
@@ -199,10 +200,8 @@ const exec = object(
       'Working directory. Absent: that of the runner; on one machine, that of the YAML file.',
       4096,
     ).optional(),
-    env: textMap(
+    env: variables(
       'Environment variables, by name. Not for secrets. Absent: none beyond those of the runner.',
-      64,
-      32_768,
     ).optional(),
     envFrom: listBy(
       'Environment variables from Secrets. Absent: none.',
