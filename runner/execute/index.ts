@@ -1,1 +1,4 @@
+export { Engine, type EngineOptions } from './engine.ts';
 export type * from './ports.ts';
+export { type OwnedRow, packRows, unpackRows } from './rows.ts';
+export type { CardDesk, HeldCard } from './services.ts';

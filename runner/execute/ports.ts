@@ -317,12 +317,15 @@ export type Entered =
   | { readonly kind: 'known' }
   | { readonly kind: 'older' };
 
-/** What the state keeps of a component. For an item it is the same record as its `ItemRecord` (`itemPath(source, key)`). */
+/**
+ * What the state keeps of a component; absent as long as it never succeeded. For an item it is the same record as its `ItemRecord`
+ * (`itemPath(source, key)`).
+ */
 export interface ComponentRecord {
   readonly path: string;
   readonly fingerprint: string;
   readonly contentHash: string;
-  /** Of the last commit. */
+  /** Of the last commit of any kind. */
   readonly token: FencingToken;
   /** Rows that it owns by target name, packed (`runner/execute/rows.ts`; the store keeps the bytes as they are). */
   readonly rows: ReadonlyMap<string, Uint8Array>;
@@ -374,7 +377,7 @@ export type Commit =
   /** New rows in place of the old ones. Status `ok`, failures and losses 0. */
   | (CommitBase & {
       readonly kind: 'replace';
-      /** Token of the record that `changes` were computed against; absent: there was none. */
+      /** Token of the record that `changes` were computed against; absent: it had never succeeded. */
       readonly base?: FencingToken;
       readonly fingerprint: string;
       readonly contentHash: string;
@@ -444,7 +447,10 @@ export interface StateStore {
    */
   open(epoch: number | 'next'): Promise<number>;
   close(): Promise<void>;
-  /** The store's clock (of the server, where there is one): all times in records are by it. */
+  /**
+   * The store's clock (of the server, where there is one); all times in records are by it. Never gives the same time twice: fractions of a
+   * millisecond break ties, and each transaction that records times takes a time of its own, so that "seen after the listing began" is exact.
+   */
   nowMs(): Promise<number>;
 
   /** Compares a batch of a listing. Reads only. */
@@ -489,7 +495,10 @@ export interface StateStore {
   components(paths: readonly string[]): Promise<readonly (ComponentRecord | undefined)[]>;
   /** Paths of the components directly below a path, by ascending path; items that never succeeded are among them. */
   children(path: string, afterPath: string, limit: number): Promise<readonly string[]>;
-  /** Records rows that are about to be applied outside the store; fenced and checked as `commit` is, but never `moved`. */
+  /**
+   * Records rows that are about to be applied outside the store; fenced as `commit` is, but never `moved`. Until a commit settles it, a record
+   * that exists has lost its fingerprint, so that an apply that was interrupted is found by the next listing, whatever the version.
+   */
   intend(intents: readonly Intent[]): Promise<readonly CommitResult[]>;
   /**
    * Records that the rows of these components may differ from their targets (a presumed dead runner wrote late): the rows are kept as intended,

@@ -1,0 +1,74 @@
+// Tries of what a run does, with waits between them (design A13). A short wait stays in the run; for a longer one the attempt ends by `Parked`,
+// which carries what the next attempt of the run needs to count on from here.
+
+import type { Clock } from '../clock.ts';
+import type { Json, RunError } from '../protocol/index.ts';
+import { Cancelled } from './cancellation.ts';
+import { RunFailure, toRunError } from './failure.ts';
+import type { RetrySettings } from './ports.ts';
+import { countFailure, decideRetry, type Tries } from './retry.ts';
+import type { Run } from './run.ts';
+
+/** Ends an attempt that waits too long to keep its slot. */
+export class Parked extends Error {
+  readonly resumeAfterMs: number;
+  readonly error: RunError;
+  readonly resume: Json;
+
+  constructor(resumeAfterMs: number, error: RunError, resume: Json) {
+    super(error.message);
+    this.name = 'Parked';
+    this.resumeAfterMs = resumeAfterMs;
+    this.error = error;
+    this.resume = resume;
+  }
+}
+
+/** What a parked attempt hands to the next: tries so far at one place of the run. */
+interface Resume {
+  readonly at: string;
+  readonly failed: number;
+  readonly limitedSinceMs?: number;
+}
+
+const NO_TRIES: Tries = { failed: 0 };
+
+export class Attempts {
+  readonly #run: Run;
+  readonly #clock: Clock;
+  readonly #random: () => number;
+
+  constructor(run: Run, clock: Clock, random: () => number) {
+    this.#run = run;
+    this.#clock = clock;
+    this.#random = random;
+  }
+
+  /** `at` names the place in the run, the same in each attempt; `step` is for people. Throws RunFailure, Parked or Cancelled. */
+  async try<T>(at: string, step: string | undefined, settings: RetrySettings, body: () => Promise<T>): Promise<T> {
+    let tries: Tries | undefined;
+    for (;;) {
+      try {
+        return await body();
+      } catch (thrown) {
+        if (thrown instanceof Cancelled || thrown instanceof Parked) throw thrown;
+        const error = toRunError(thrown, step);
+        tries = countFailure(tries ?? this.#resumed(at), error, this.#clock.nowMs());
+        await this.#wait(at, error, tries, settings);
+      }
+    }
+  }
+
+  async #wait(at: string, error: RunError, tries: Tries, settings: RetrySettings): Promise<void> {
+    const decision = decideRetry(error, tries, settings, this.#clock.nowMs(), this.#random);
+    if (decision.kind === 'giveUp') throw new RunFailure(error);
+    if (decision.kind === 'again') return this.#run.cancellation.sleep(this.#clock, decision.waitMs);
+    await this.#run.drained();
+    throw new Parked(decision.waitMs, error, { at, ...tries });
+  }
+
+  #resumed(at: string): Tries {
+    const resume = this.#run.order.resume as Resume | undefined;
+    return resume?.at === at ? resume : NO_TRIES;
+  }
+}

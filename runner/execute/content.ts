@@ -1,0 +1,65 @@
+// Reads the content of a run's item, once: every caller of the run gets the same bytes.
+import type { Item } from '../sdk/index.ts';
+import type { Attempts } from './attempts.ts';
+import { RunFailure } from './failure.ts';
+import type { ItemContent, Source } from './ports.ts';
+import { DEFAULT_RETRY } from './retry.ts';
+import type { Run } from './run.ts';
+import type { Services } from './services.ts';
+
+export class Content {
+  readonly #run: Run;
+  readonly #source: Source;
+  readonly #attempts: Attempts;
+  readonly #item: Item;
+  #reading: Promise<ItemContent | undefined> | undefined;
+
+  constructor(run: Run, source: Source, attempts: Attempts, item: Item) {
+    this.#run = run;
+    this.#source = source;
+    this.#attempts = attempts;
+    this.#item = item;
+  }
+
+  /** Undefined: the item is gone. */
+  read(maxBytes: number): Promise<ItemContent | undefined> {
+    this.#reading ??= this.#attempts.try('read', 'read', DEFAULT_RETRY, () => this.#readOnce(maxBytes));
+    return this.#reading;
+  }
+
+  /** The content for a step; the item must be there and within the step's own bound. */
+  async need(maxBytes: number): Promise<ItemContent> {
+    const content = await this.read(maxBytes);
+    if (content === undefined) {
+      throw new RunFailure({
+        class: 'transient',
+        message: `${this.#item.key} went away while it was being processed`,
+      });
+    }
+    if (content.bytes.byteLength > maxBytes) {
+      throw new RunFailure({
+        class: 'invalid',
+        message: `${this.#item.key} is too large: ${content.bytes.byteLength} bytes, at most ${maxBytes} are read`,
+      });
+    }
+    return content;
+  }
+
+  #readOnce(maxBytes: number): Promise<ItemContent | undefined> {
+    const { cancellation } = this.#run;
+    const { key, version } = this.#item;
+    return cancellation.race(this.#source.read(key, version, { signal: cancellation.signal, maxBytes }));
+  }
+}
+
+/** The source that a run's item belongs to. */
+export function sourceOf(services: Services, name: string | undefined): Source {
+  const plan = name === undefined ? undefined : services.sources.get(name);
+  if (plan === undefined) {
+    throw new RunFailure({
+      class: 'invalid',
+      message: `this runner knows no live source "${name ?? ''}"; it may have been removed a moment ago`,
+    });
+  }
+  return plan.source;
+}

@@ -1,0 +1,59 @@
+// The root run of one cycle of a live source (design §4): adopts what dead updates left, lists, and mounts from the work list until all of the
+// update's work ended. A cycle with `reprocess` lists too and does every item.
+import type { HeldDeletes, RunError, RunOutcome } from '../protocol/index.ts';
+import { Cancelled } from './cancellation.ts';
+import { RunFailure, toRunError } from './failure.ts';
+import { Listing } from './listing.ts';
+import type { SourcePlan } from './ports.ts';
+import type { Run } from './run.ts';
+import type { Services } from './services.ts';
+import { Tally } from './tally.ts';
+import { UpdateBook } from './updates.ts';
+import { Worker } from './worker.ts';
+
+export async function executeCycle(run: Run, services: Services): Promise<RunOutcome> {
+  const tally = new Tally(run.number, services.uplink, services.clock);
+  const book = new UpdateBook(run, services, tally);
+  const outcome = await cycle(run, services, tally, book);
+  await book.close(outcome);
+  return outcome;
+}
+
+async function cycle(run: Run, services: Services, tally: Tally, book: UpdateBook): Promise<RunOutcome> {
+  try {
+    await book.open();
+    const plan = sourcePlan(run, services);
+    const worker = new Worker(run, services, tally, await adopt(run, services));
+    const { held, failure } = await list(new Listing(run, services, plan, tally, worker));
+    await worker.finish();
+    if (failure !== undefined) return { kind: 'failed', counts: tally.counts, error: failure };
+    return { kind: 'done', counts: tally.counts, ...(held === undefined ? {} : { heldDeletes: held }) };
+  } catch (thrown) {
+    run.cancel('the cycle ended');
+    if (thrown instanceof Cancelled) return { kind: 'cancelled', why: thrown.why };
+    return { kind: 'failed', counts: tally.counts, error: toRunError(thrown) };
+  }
+}
+
+function sourcePlan(run: Run, services: Services): SourcePlan {
+  const plan = services.sources.get(run.order.source ?? '');
+  if (plan !== undefined) return plan;
+  throw new RunFailure({ class: 'invalid', message: `this runner knows no live source "${run.order.source ?? ''}"` });
+}
+
+async function adopt(run: Run, { state }: Services): Promise<number> {
+  const { source = '', update, openUpdates = [], releaseQuarantined } = run.order;
+  if (releaseQuarantined === true) await run.cancellation.race(state.release(source));
+  return run.cancellation.race(state.adoptWork(source, update, [...openUpdates, update]));
+}
+
+/** A listing that failed fails the cycle, after what it did find was processed. */
+async function list(listing: Listing): Promise<{ held?: HeldDeletes; failure?: RunError }> {
+  try {
+    const held = await listing.list();
+    return held === undefined ? {} : { held };
+  } catch (thrown) {
+    if (thrown instanceof Cancelled) throw thrown;
+    return { failure: toRunError(thrown, 'list') };
+  }
+}

@@ -1,0 +1,158 @@
+// The engine: executes the runs that somebody else admits.
+// Owns:   runs on this runner, their children as they see them, commits, memo, cancellation.
+// Leaves: when a run may start and in what order (the dispatcher and its tree), where items come from and rows go (ports).
+//   E1. Each order is answered by exactly one exit, after the commit and after all children ended.
+//   E2. Low overhead: a run that finds nothing to do costs one batched read and one grouped commit.
+//   E3. Nothing is executed twice for one version: what the state records as done is compared, not run.
+//   E4. A component's rows change in one step, all or nothing, under its run's token.
+//   E5. A listing that did not end cleanly deletes nothing.
+//   E6. A failed run keeps the old rows and stops no other.
+//   E7. A cancelled run ends at once, loses nothing, and leaves its work in the list.
+//   E8. Killed at any moment and started again, the engine ends with the rows of a run that was never killed.
+import type { Clock } from '../clock.ts';
+import type { FencingToken, RunNumber, Runner, RunOrder, RunOutcome, Uplink } from '../protocol/index.ts';
+import { NO_COUNTS } from '../protocol/index.ts';
+import { afterThisCode, Batcher } from './batch.ts';
+import { Committer } from './commit.ts';
+import { executeCycle } from './cycle.ts';
+import { executeDrop, isItemDelete } from './drop.ts';
+import { executeElement } from './element.ts';
+import { toRunError } from './failure.ts';
+import { ItemRun } from './item.ts';
+import { executePipeline } from './pipeline.ts';
+import { compilePlan } from './plan.ts';
+import type { ComponentRef, MemoEntry, Opened, PipelinePlan, SourcePlan, StateStore } from './ports.ts';
+import { Run } from './run.ts';
+import type { CardDesk, Services } from './services.ts';
+import { Turns } from './turns.ts';
+import { UpdateBook } from './updates.ts';
+import { executeWatch } from './watch.ts';
+
+const OPEN_BATCH_MAX = 500;
+const MEMO_BATCH_MAX = 2_000;
+
+export interface EngineOptions {
+  /** Opened by the wiring. */
+  readonly state: StateStore;
+  /** Its targets are prepared by the wiring. */
+  readonly plan: PipelinePlan;
+  /** By name of the LiveSource. */
+  readonly sources: ReadonlyMap<string, SourcePlan>;
+  readonly uplink: Uplink;
+  readonly clock: Clock;
+  /** In [0, 1); for jitter. */
+  readonly random?: () => number;
+  /** Absent: steps that ask for a card fail. */
+  readonly cards?: CardDesk;
+}
+
+export class Engine implements Runner {
+  readonly #services: Services;
+  readonly #runs = new Map<RunNumber, Run>();
+
+  constructor(options: EngineOptions) {
+    this.#services = servicesOf(options);
+  }
+
+  /** Runs that execute here or wait for their children. */
+  get runsInFlight(): number {
+    return this.#runs.size;
+  }
+
+  start(order: RunOrder): void {
+    const { uplink, clock } = this.#services;
+    const run = new Run(order, uplink, clock.nowMs());
+    this.#runs.get(run.number)?.cancel('a later attempt of the same run began');
+    this.#runs.set(run.number, run);
+    void this.#execute(run);
+  }
+
+  cancel(run: RunNumber, why: string): void {
+    this.#runs.get(run)?.cancel(why);
+  }
+
+  renewed(run: RunNumber, token: FencingToken): void {
+    this.#runs.get(run)?.renew(token);
+  }
+
+  mountStarted(parent: RunNumber, mount: number): void {
+    this.#runs.get(parent)?.mounts.started(mount);
+  }
+
+  mountEnded(parent: RunNumber, mount: number, outcome: RunOutcome): void {
+    this.#runs.get(parent)?.mounts.ended(mount, outcome);
+  }
+
+  async #execute(run: Run): Promise<void> {
+    const outcome = await this.#perform(run).catch(
+      (thrown: unknown): RunOutcome => ({ kind: 'failed', counts: NO_COUNTS, error: toRunError(thrown) }),
+    );
+    if (this.#runs.get(run.number) !== run) return;
+    this.#runs.delete(run.number);
+    this.#services.uplink.exited(run.number, outcome);
+  }
+
+  #perform(run: Run): Promise<RunOutcome> {
+    switch (run.order.kind) {
+      case 'cycle':
+        return executeCycle(run, this.#services);
+      case 'pipeline':
+        return executePipeline(run, this.#services);
+      case 'watch':
+        return executeWatch(run, this.#services);
+      case 'element':
+        return executeElement(run, this.#services);
+      case 'item':
+        return this.#executeItem(run);
+      case 'delete':
+        return isItemDelete(run) ? this.#executeItem(run) : executeDrop(run, this.#services);
+      case 'module':
+        return refuseModule(run);
+    }
+  }
+
+  async #executeItem(run: Run): Promise<RunOutcome> {
+    const outcome = await new ItemRun(run, this.#services).execute();
+    if (run.isRoot && outcome.kind !== 'parked') await new UpdateBook(run, this.#services).close(outcome);
+    return outcome;
+  }
+}
+
+async function refuseModule(run: Run): Promise<RunOutcome> {
+  const message = `the component ${run.order.path} is of a user's module, and this runner has none`;
+  return { kind: 'failed', counts: NO_COUNTS, error: { class: 'invalid', message } };
+}
+
+function servicesOf(options: EngineOptions): Services {
+  const { state, uplink, clock, cards } = options;
+  const plan = compilePlan(options.plan);
+  return {
+    state,
+    uplink,
+    clock,
+    random: options.random ?? Math.random,
+    plan,
+    sources: options.sources,
+    opener: new Batcher<ComponentRef, Opened>((refs) => state.begin(refs), {
+      sizeMax: OPEN_BATCH_MAX,
+      gather: afterThisCode,
+    }),
+    committer: new Committer(state),
+    memo: {
+      entries: new Batcher((keys: readonly string[]) => state.memo.get(keys), {
+        sizeMax: MEMO_BATCH_MAX,
+        gather: afterThisCode,
+      }),
+      targets: plan.targets.filter((target) => target.keepsVectors),
+    },
+    listings: new Turns(),
+    keep: (entries) => keep(state, entries),
+    ...(cards === undefined ? {} : { cards }),
+  };
+}
+
+/** Losing what was computed costs time, never rows. */
+async function keep(state: StateStore, entries: readonly MemoEntry[]): Promise<void> {
+  if (entries.length === 0) return;
+  await state.memo.put(entries).catch(() => {});
+}

@@ -1,0 +1,271 @@
+// The run of one item: look, read, compare, execute the steps, commit.
+//
+//   I1. The work list says what is wanted: a run that finds its entry taken over by a newer update executes nothing.
+//   I2. Equal content under an equal fingerprint is unchanged: only the version token is recorded.
+//   I3. An item that turns out to be gone is removed by the same run.
+//   I4. A failed item keeps its old rows; what was computed is kept for the next try.
+//   I5. An item that took down LOSSES_MAX runners is quarantined without being executed.
+import { type Counts, NO_COUNTS, type RunError, type RunOutcome } from '../protocol/index.ts';
+import { Attempts, Parked } from './attempts.ts';
+import { Cancelled } from './cancellation.ts';
+import { Content, sourceOf } from './content.ts';
+import { toRunError } from './failure.ts';
+import { contentHashOf } from './hash.ts';
+import { RunMemo } from './memo.ts';
+import { Nested } from './nested.ts';
+import { itemComponent } from './plan.ts';
+import type { ComponentRef, ItemContent, ListedItem, Opened, WorkEntry } from './ports.ts';
+import { removeComponent } from './remove.ts';
+import { replaceCommit } from './replace.ts';
+import { DEFAULT_RETRY } from './retry.ts';
+import type { Run } from './run.ts';
+import type { Services } from './services.ts';
+import { settle } from './settle.ts';
+import { runSteps, type Workplace } from './steps.ts';
+
+const LOSSES_MAX = 3;
+
+const one = (count: keyof Counts): Counts => ({ ...NO_COUNTS, [count]: 1 });
+
+/** What one item's run knows as it goes on. */
+interface Wanted {
+  readonly opened: Opened;
+  /** Version that is to be processed; empty: whatever is there. */
+  readonly version: string;
+  readonly isGone: boolean;
+  /** Update whose entry the commit takes off. */
+  readonly settles: string;
+  readonly losses: number;
+}
+
+export class ItemRun {
+  readonly #run: Run;
+  readonly #services: Services;
+  readonly #attempts: Attempts;
+  readonly #ref: ComponentRef;
+  readonly #source: string;
+  readonly #key: string;
+  #wanted: Wanted | undefined;
+  #memo: RunMemo | undefined;
+
+  constructor(run: Run, services: Services) {
+    this.#run = run;
+    this.#services = services;
+    this.#source = run.order.source ?? '';
+    this.#key = run.order.key ?? '';
+    this.#ref = { path: run.order.path, item: { source: this.#source, key: this.#key } };
+    this.#attempts = new Attempts(run, services.clock, services.random);
+  }
+
+  async execute(): Promise<RunOutcome> {
+    try {
+      const opened = await this.#open();
+      const wanted = this.#run.isRoot ? await this.#look(opened) : this.#fromWorkList(opened);
+      if ('kind' in wanted) return wanted;
+      this.#wanted = wanted;
+      if (wanted.losses >= LOSSES_MAX) return await this.#quarantine(wanted);
+      return await (wanted.isGone ? this.#remove(wanted) : this.#process(wanted));
+    } catch (thrown) {
+      return this.#endBy(thrown);
+    }
+  }
+
+  #open(): Promise<Opened> {
+    return this.#run.cancellation.race(this.#services.opener.ask(this.#ref));
+  }
+
+  /** A mounted run: the work list decides (I1). */
+  #fromWorkList(opened: Opened): Wanted | RunOutcome {
+    const { order } = this.#run;
+    const { work } = opened;
+    if (work === undefined) return this.#settledBefore(opened);
+    if (work.update !== order.update) return { kind: 'superseded' };
+    return this.#wantedOf(opened, work, work.action === 'delete', work.version);
+  }
+
+  /** No entry any more: an attempt of this run that was lost had committed, or another run did the work. */
+  #settledBefore({ component }: Opened): RunOutcome {
+    const isOurs = component?.token.run === this.#run.number && this.#run.order.token.attempt > 1;
+    return { kind: 'done', counts: isOurs ? one('reprocessed') : NO_COUNTS };
+  }
+
+  /** The root run of a per-key update: looks at the source and takes the key's work over from whoever has it. */
+  async #look(opened: Opened): Promise<Wanted> {
+    const seenAtMs = await this.#services.state.nowMs();
+    const listed = await this.#stat();
+    const { order, number } = this.#run;
+    const action = listed === undefined ? 'delete' : 'process';
+    const offer = {
+      source: this.#source,
+      key: this.#key,
+      action,
+      version: '',
+      update: order.update,
+      seenAtMs,
+    } as const;
+    const [entered] = await this.#services.state.enter([
+      { ...offer, ...(this.#run.reprocess ? { reprocess: true } : {}) },
+    ]);
+    if (entered?.kind === 'tookOver' && entered.from !== order.update) {
+      this.#services.uplink.tookOver(number, entered.from, [order.path]);
+    }
+    const now = entered?.kind === 'entered' ? opened : await this.#open();
+    return this.#wantedOf(now, now.work, listed === undefined, listed?.version ?? '');
+  }
+
+  #stat(): Promise<ListedItem | undefined> {
+    const { cancellation } = this.#run;
+    const source = sourceOf(this.#services, this.#source);
+    return this.#attempts.try('look', 'read', DEFAULT_RETRY, () =>
+      cancellation.race(source.stat(this.#key, cancellation.signal)),
+    );
+  }
+
+  #wantedOf(opened: Opened, work: WorkEntry | undefined, isGone: boolean, version: string): Wanted {
+    const { order } = this.#run;
+    if (work?.reprocess === true) this.#run.reprocess = true;
+    return {
+      opened,
+      version,
+      isGone,
+      settles: work?.update ?? order.update,
+      losses: (order.losses ?? 0) + (work?.losses ?? 0),
+    };
+  }
+
+  async #process(wanted: Wanted): Promise<RunOutcome> {
+    const place = this.#workplace(wanted);
+    const read = await this.#read(place);
+    if (read === undefined) return this.#remove(wanted);
+    if (this.#isUnchanged(wanted, read.contentHash)) return this.#touch(wanted, read.version);
+    const nested = new Nested(this.#run, this.#services);
+    const component = itemComponent(this.#services.plan);
+    const exports = await runSteps(component, [{}], place, (step, elements) => nested.mountElements(step, elements));
+    await nested.ended();
+    if (component.mounts || this.#mayHaveChildren(wanted)) await nested.deleteOthers(this.#ref.path);
+    const owner = { path: this.#ref.path, source: this.#source, key: this.#key };
+    const finished = {
+      owner,
+      item: { source: this.#source, key: this.#key, version: read.version },
+      settles: wanted.settles,
+      fingerprint: component.fingerprint,
+      contentHash: read.contentHash,
+      exports,
+      memo: place.memo,
+      reprocess: this.#run.reprocess,
+    };
+    const result = await this.#settle(wanted, ({ component: record }, token) =>
+      replaceCommit(this.#services.plan, finished, record, token),
+    );
+    if (result === 'superseded') return { kind: 'superseded' };
+    return { kind: 'done', counts: one(wanted.opened.component === undefined ? 'added' : 'reprocessed') };
+  }
+
+  #workplace({ version }: Wanted): Workplace {
+    const item = { source: this.#source, key: this.#key, version };
+    const content = new Content(this.#run, sourceOf(this.#services, this.#source), this.#attempts, item);
+    const memo = new RunMemo(this.#services.memo, this.#run.reprocess);
+    this.#memo = memo;
+    return { run: this.#run, services: this.#services, attempts: this.#attempts, item, content, memo };
+  }
+
+  /** What the item is now; without a step that reads, its version stands for its content. Undefined: gone. */
+  async #read(place: Workplace): Promise<{ readonly version: string; readonly contentHash: string } | undefined> {
+    const { maxContentBytes } = this.#services.plan;
+    const { version } = place.item;
+    if (maxContentBytes === undefined) return { version, contentHash: contentHashOf(`version ${version}`) };
+    const content: ItemContent | undefined = await place.content.read(maxContentBytes);
+    return content && { version: content.version, contentHash: contentHashOf(content.bytes) };
+  }
+
+  #isUnchanged({ opened: { component } }: Wanted, contentHash: string): boolean {
+    return (
+      !this.#run.reprocess &&
+      component !== undefined &&
+      component.contentHash === contentHash &&
+      component.fingerprint === itemComponent(this.#services.plan).fingerprint &&
+      component.intended.size === 0
+    );
+  }
+
+  /** Components of an earlier plan may stand below the item although today's plan mounts none. */
+  #mayHaveChildren({ opened }: Wanted): boolean {
+    const { fingerprint } = itemComponent(this.#services.plan);
+    return opened.item !== undefined && opened.component?.fingerprint !== fingerprint;
+  }
+
+  async #touch(wanted: Wanted, version: string): Promise<RunOutcome> {
+    const item = { source: this.#source, key: this.#key, version };
+    const result = await this.#settle(wanted, ({ component }, token) => ({
+      commit: {
+        kind: 'touch',
+        path: this.#ref.path,
+        token,
+        item,
+        settles: wanted.settles,
+        ...(component === undefined ? {} : { base: component.token }),
+      },
+      outside: [],
+    }));
+    return result === 'superseded' ? { kind: 'superseded' } : { kind: 'done', counts: one('unchanged') };
+  }
+
+  async #remove(wanted: Wanted): Promise<RunOutcome> {
+    const { opened, settles } = wanted;
+    const removal = { ref: this.#ref, opened, settles, isDrop: false };
+    const result = await removeComponent(this.#run, this.#services, this.#attempts, removal);
+    if (result === 'superseded') return { kind: 'superseded' };
+    return { kind: 'done', counts: result === 'removed' ? one('deleted') : NO_COUNTS };
+  }
+
+  #settle(wanted: Wanted, build: Parameters<typeof settle>[5]): Promise<'committed' | 'superseded'> {
+    return settle(this.#run, this.#services, this.#attempts, this.#ref, wanted.opened, build);
+  }
+
+  async #quarantine(wanted: Wanted): Promise<RunOutcome> {
+    const message = `${this.#key} took down ${wanted.losses} runners and is left alone until it changes or is released; look at the last lines of those runners, and give them more memory or exclude the item`;
+    return this.#record(wanted, { class: 'quarantined', message }, 'quarantined');
+  }
+
+  async #endBy(thrown: unknown): Promise<RunOutcome> {
+    if (thrown instanceof Cancelled) {
+      void this.#services.keep(this.#memo?.partial() ?? []);
+      return { kind: 'cancelled', why: thrown.why };
+    }
+    await this.#services.keep(this.#memo?.partial() ?? []);
+    if (thrown instanceof Parked) {
+      const { resumeAfterMs, error, resume } = thrown;
+      return { kind: 'parked', resumeAfterMs, error, resume };
+    }
+    const error = toRunError(thrown);
+    if (this.#wanted === undefined) return { kind: 'failed', counts: one('failed'), error };
+    return this.#record(this.#wanted, error, 'failed');
+  }
+
+  /** Records the failure (I4). Where even that fails the entry stays in the work list, and the next cycle adopts it. */
+  async #record(wanted: Wanted, error: RunError, status: 'failed' | 'quarantined'): Promise<RunOutcome> {
+    const version = wanted.version === '' ? (wanted.opened.item?.version ?? '') : wanted.version;
+    const commit = {
+      kind: 'fail',
+      path: this.#ref.path,
+      token: this.#run.token,
+      item: { source: this.#source, key: this.#key, version },
+      settles: wanted.settles,
+      status,
+      error: error.step === undefined ? error.message : `${error.step}: ${error.message}`,
+      losses: wanted.losses,
+    } as const;
+    try {
+      const result = await this.#services.committer.commit({ commit, outside: [] });
+      if (result.kind === 'fenced' && result.by === 'token') return { kind: 'superseded' };
+    } catch (unrecorded) {
+      const { message } = toRunError(unrecorded);
+      return {
+        kind: 'failed',
+        counts: one('failed'),
+        error: { ...error, message: `${error.message} (not recorded: ${message})` },
+      };
+    }
+    return { kind: 'failed', counts: one('failed'), error };
+  }
+}

@@ -1,0 +1,123 @@
+// One listing of a source: streamed, compared with the state batch by batch, and what must be done entered into the work list.
+//
+//   L1. Memory does not grow with the source: a batch and one bit an item (F8).
+//   L2. What the first batch brought is being processed while the listing goes on.
+//   L3. A listing that did not end cleanly deletes nothing (F1).
+//   L4. Listings of one source take turns; processing never waits for a listing.
+import type { HeldDeletes } from '../protocol/index.ts';
+import { Bitmap } from './bitmap.ts';
+import { heldDeletes, missingKeys, type WholeListing } from './missing.ts';
+import { itemComponent } from './plan.ts';
+import type { Comparison, Extent, ListedItem, NewWork, SourcePlan } from './ports.ts';
+import type { Run } from './run.ts';
+import type { Services } from './services.ts';
+import type { Tally } from './tally.ts';
+import type { Worker } from './worker.ts';
+
+export class Listing {
+  readonly #run: Run;
+  readonly #services: Services;
+  readonly #plan: SourcePlan;
+  readonly #source: string;
+  readonly #tally: Tally;
+  readonly #worker: Worker;
+  readonly #seen = new Bitmap();
+  #seenKnown = 0;
+
+  constructor(run: Run, services: Services, plan: SourcePlan, tally: Tally, worker: Worker) {
+    this.#run = run;
+    this.#services = services;
+    this.#plan = plan;
+    this.#source = run.order.source ?? '';
+    this.#tally = tally;
+    this.#worker = worker;
+  }
+
+  /** Answers the deletes that wait for consent. Throws what the source threw. */
+  async list(): Promise<HeldDeletes | undefined> {
+    const end = await this.#services.listings.take(this.#source, this.#run.cancellation);
+    try {
+      return await this.#list();
+    } finally {
+      end();
+    }
+  }
+
+  async #list(): Promise<HeldDeletes | undefined> {
+    const { state } = this.#services;
+    const { cancellation } = this.#run;
+    const beganAtMs = await cancellation.race(state.nowMs());
+    const before = await cancellation.race(state.extent(this.#source));
+    await this.#compareAll(before);
+    const listing = { source: this.#source, seen: this.#seen, seenKnown: this.#seenKnown, before, beganAtMs };
+    const held = this.#run.order.allowDeletes === true ? undefined : await this.#held(listing);
+    if (held === undefined) await this.#enterDeletes(listing);
+    this.#tally.listingEnded();
+    return held;
+  }
+
+  async #compareAll(before: Extent): Promise<void> {
+    const { cancellation } = this.#run;
+    const batches = this.#plan.source.list({ signal: cancellation.signal })[Symbol.asyncIterator]();
+    try {
+      for (;;) {
+        const batch = await cancellation.race(batches.next());
+        if (batch.done === true) return;
+        await this.#compare(batch.value, before);
+      }
+    } catch (error) {
+      // The source's generator may still be waiting for the far side: it is told to end, and not waited for.
+      void batches.return?.().catch(() => {});
+      throw error;
+    }
+  }
+
+  async #compare(batch: readonly ListedItem[], before: Extent): Promise<void> {
+    if (batch.length === 0) return;
+    const { state, plan } = this.#services;
+    const { cancellation } = this.#run;
+    const { fingerprint } = itemComponent(plan);
+    const found = await cancellation.race(state.compare(this.#source, batch, fingerprint));
+    const wanted: ListedItem[] = [];
+    let unchanged = 0;
+    let quarantined = 0;
+    for (let at = 0; at < batch.length; at += 1) {
+      const { id, verdict } = found[at] as Comparison;
+      if (id > 0 && this.#seen.add(id) && id <= before.lastId) this.#seenKnown += 1;
+      if (verdict === 'unchanged') unchanged += 1;
+      else if (verdict === 'quarantined') quarantined += 1;
+      else wanted.push(batch[at] as ListedItem);
+    }
+    if (unchanged > 0) this.#tally.count('unchanged', unchanged);
+    if (quarantined > 0) this.#tally.count('failed', quarantined);
+    if (wanted.length > 0) await this.#enter(wanted);
+  }
+
+  async #enter(items: readonly ListedItem[]): Promise<void> {
+    const seenAtMs = await this.#services.state.nowMs();
+    await this.#worker.enter(items.map((item) => this.#work('process', item, seenAtMs)));
+  }
+
+  #work(action: NewWork['action'], item: Omit<ListedItem, 'version'> & { version: string }, seenAtMs: number): NewWork {
+    const { update } = this.#run.order;
+    return {
+      source: this.#source,
+      action,
+      update,
+      seenAtMs,
+      ...item,
+      ...(this.#run.reprocess ? { reprocess: true } : {}),
+    };
+  }
+
+  #held(listing: WholeListing): Promise<HeldDeletes | undefined> {
+    return this.#run.cancellation.race(heldDeletes(this.#services.state, listing, this.#plan.deleteGuard));
+  }
+
+  async #enterDeletes(listing: WholeListing): Promise<void> {
+    for await (const keys of missingKeys(this.#services.state, listing)) {
+      this.#run.cancellation.throwIfCancelled();
+      await this.#worker.enter(keys.map((key) => this.#work('delete', { key, version: '' }, listing.beganAtMs)));
+    }
+  }
+}

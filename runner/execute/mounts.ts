@@ -1,0 +1,79 @@
+// Children that a run mounted, as the run sees them. Back-pressure: at most WAITING_MAX of them wait to start and at most OPEN_MAX are open
+// (a parked child is open and holds no slot), so that a producer of a million items holds a bounded number of them.
+import type { MountRequest, RunNumber, RunOutcome, Uplink } from '../protocol/index.ts';
+
+const WAITING_MAX = 256;
+const OPEN_MAX = 65_536;
+
+interface Child {
+  started: boolean;
+  readonly onEnd: (outcome: RunOutcome) => void;
+}
+
+export class Mounts {
+  /** Called after each start and end of a child: there may be room now. */
+  onChange: () => void = () => {};
+  readonly #parent: RunNumber;
+  readonly #uplink: Uplink;
+  readonly #open = new Map<number, Child>();
+  #next = 1;
+  #waiting = 0;
+
+  constructor(parent: RunNumber, uplink: Uplink) {
+    this.#parent = parent;
+    this.#uplink = uplink;
+  }
+
+  get hasRoom(): boolean {
+    return this.#waiting < WAITING_MAX && this.#open.size < OPEN_MAX;
+  }
+
+  get open(): number {
+    return this.#open.size;
+  }
+
+  /** `onEnd` is called exactly once, unless the parent ended before. */
+  mount(request: Omit<MountRequest, 'mount'>, onEnd: (outcome: RunOutcome) => void): void {
+    const mount = this.#next++;
+    this.#open.set(mount, { started: false, onEnd });
+    this.#waiting += 1;
+    this.#uplink.mount(this.#parent, { ...request, mount });
+  }
+
+  started(mount: number): void {
+    const child = this.#open.get(mount);
+    if (child === undefined || child.started) return;
+    child.started = true;
+    this.#waiting -= 1;
+    this.onChange();
+  }
+
+  ended(mount: number, outcome: RunOutcome): void {
+    const child = this.#open.get(mount);
+    if (child === undefined) return;
+    this.#open.delete(mount);
+    if (!child.started) this.#waiting -= 1;
+    child.onEnd(outcome);
+    this.onChange();
+  }
+
+  /** Resolves with the next start or end of a child. */
+  change(): Promise<void> {
+    return new Promise((resolve) => {
+      const before = this.onChange;
+      this.onChange = () => {
+        this.onChange = before;
+        before();
+        resolve();
+      };
+    });
+  }
+
+  /** Withdraws those that wait and cancels those that run; nothing of them is reported any more. */
+  withdrawAll(): void {
+    const mounts = [...this.#open.keys()];
+    this.#open.clear();
+    this.#waiting = 0;
+    for (const mount of mounts) this.#uplink.unmount(this.#parent, mount);
+  }
+}

@@ -1,0 +1,220 @@
+// Components of a `forEach`: one for each element, mounted by the run of their parent.
+//
+//   N1. A component is named by the text of its element and its occurrence, or by a field of it: an element that moved is the same component.
+//   N2. An element that the state knows under the same fingerprint costs a comparison: no run.
+//   N3. Mounting follows the slots: the parent holds a bounded number of waiting children, and no more rows and bytes in flight than its limits
+//       say; an element heavier than a limit runs alone.
+//   N4. Components that were there before and were not mounted this time are deleted by delete runs, before the parent commits.
+import { childPath, type Json, type RunError, type RunOutcome } from '../protocol/index.ts';
+import type { Element } from '../sdk/index.ts';
+import { decodeElement, encodeElement } from './codec.ts';
+import { RunFailure } from './failure.ts';
+import { canonicalJson, contentHashOf, shortHash } from './hash.ts';
+import type { CompiledComponent, CompiledStep } from './plan.ts';
+import type { ComponentRecord } from './ports.ts';
+import type { Run } from './run.ts';
+import type { Services } from './services.ts';
+
+const COMPARE_MAX = 500;
+const CHILDREN_PAGE = 500;
+/** Largest input of a run (L2). */
+const INPUT_MAX_BYTES = 256 * 1024;
+
+type NestedStep = Extract<CompiledStep, { readonly component: number }>;
+
+/** Input of a run of kind `element`. */
+export interface ElementInput {
+  /** Index of the component in the compiled plan. */
+  readonly component: number;
+  readonly element: Json;
+}
+
+export function elementInput(input: Json | undefined): { readonly component: number; readonly element: Element } {
+  const { component, element } = input as unknown as ElementInput;
+  return { component, element: decodeElement(element) };
+}
+
+/** What identifies an element's content, for N2. */
+export function elementHash(element: Json): string {
+  return contentHashOf(canonicalJson(element as Parameters<typeof canonicalJson>[0]));
+}
+
+interface Wanted {
+  readonly path: string;
+  readonly input: Json;
+  readonly hash: string;
+  readonly sizeBytes: number;
+}
+
+/** Children of one run, over all its `forEach` steps. */
+export class Nested {
+  readonly #run: Run;
+  readonly #services: Services;
+  readonly #paths = new Set<string>();
+  #inFlight = { rows: 0, bytes: 0 };
+  #failure: RunError | undefined;
+
+  constructor(run: Run, services: Services) {
+    this.#run = run;
+    this.#services = services;
+  }
+
+  async mountElements(step: NestedStep, elements: readonly Element[]): Promise<void> {
+    const component = this.#services.plan.components[step.component] as CompiledComponent;
+    const wanted = this.#name(step, elements);
+    for (let at = 0; at < wanted.length; at += COMPARE_MAX) {
+      const page = wanted.slice(at, at + COMPARE_MAX);
+      const records = await this.#run.cancellation.race(
+        this.#services.state.components(page.map((child) => child.path)),
+      );
+      for (const [index, child] of page.entries()) {
+        if (!this.#isUnchanged(component, child, records[index])) await this.#mount(step, component, child);
+      }
+    }
+  }
+
+  /** Until all children ended; throws the first failure among them. */
+  async ended(): Promise<void> {
+    await this.#run.drained();
+    if (this.#failure !== undefined) throw new RunFailure(this.#failure);
+  }
+
+  /** Deletes components directly below `path` that were not mounted (N4). */
+  async deleteOthers(path: string): Promise<void> {
+    await deleteChildren(this.#run, this.#services, path, (child) => !this.#paths.has(child));
+  }
+
+  #name(step: NestedStep, elements: readonly Element[]): Wanted[] {
+    const occurrences = new Map<string, number>();
+    return elements.map((element) => {
+      const path = childPath(this.#run.order.path, keyOf(step, element, occurrences));
+      if (this.#paths.has(path)) {
+        throw new RunFailure({
+          class: 'invalid',
+          message: `two elements of "forEach" have the same ${step.key ?? 'name'}; choose a key that is different for each`,
+          step: 'forEach',
+        });
+      }
+      this.#paths.add(path);
+      return wantedOf(step, path, element);
+    });
+  }
+
+  #isUnchanged(component: CompiledComponent, child: Wanted, record: ComponentRecord | undefined): boolean {
+    return (
+      !this.#run.reprocess &&
+      record !== undefined &&
+      record.contentHash === child.hash &&
+      record.fingerprint === component.fingerprint &&
+      record.intended.size === 0
+    );
+  }
+
+  async #mount(step: NestedStep, component: CompiledComponent, child: Wanted): Promise<void> {
+    const { mounts, order, cancellation, reprocess } = this.#run;
+    while (!mounts.hasRoom || !this.#fits(step, child)) await cancellation.race(mounts.change());
+    this.#weigh(child, 1);
+    const request = {
+      path: child.path,
+      kind: 'element' as const,
+      version: `${child.hash} ${component.fingerprint}${reprocess ? ` ${order.update}` : ''}`,
+      input: child.input,
+      rows: 1,
+      bytes: child.sizeBytes,
+      ...(order.source === undefined ? {} : { source: order.source }),
+      ...(order.key === undefined ? {} : { key: order.key }),
+      ...(component.runnerClass === undefined ? {} : { runnerClass: component.runnerClass }),
+      ...(reprocess ? { reprocess: true } : {}),
+    };
+    mounts.mount(request, (outcome) => {
+      this.#weigh(child, -1);
+      this.#note(outcome);
+    });
+  }
+
+  #fits({ maxInflightRows, maxInflightBytes }: NestedStep, child: Wanted): boolean {
+    const { rows, bytes } = this.#inFlight;
+    if (rows === 0) return true;
+    if (maxInflightRows !== undefined && rows + 1 > maxInflightRows) return false;
+    return maxInflightBytes === undefined || bytes + child.sizeBytes <= maxInflightBytes;
+  }
+
+  #weigh(child: Wanted, sign: 1 | -1): void {
+    this.#inFlight = { rows: this.#inFlight.rows + sign, bytes: this.#inFlight.bytes + sign * child.sizeBytes };
+  }
+
+  #note(outcome: RunOutcome): void {
+    this.#failure ??= failureOf(outcome, 'forEach');
+  }
+}
+
+function keyOf(step: NestedStep, element: Element, occurrences: Map<string, number>): string {
+  if (step.key !== undefined) {
+    const value = element.fields?.[step.key];
+    if (typeof value === 'string' || typeof value === 'number') return String(value);
+    throw new RunFailure({
+      class: 'invalid',
+      message: `"forEach" names its components by the field "${step.key}", which an element lacks`,
+      step: 'forEach',
+    });
+  }
+  const base = shortHash(element.text ?? canonicalJson(element.fields ?? {}));
+  const occurrence = occurrences.get(base) ?? 0;
+  occurrences.set(base, occurrence + 1);
+  return occurrence === 0 ? base : `${base}.${occurrence}`;
+}
+
+function wantedOf(step: NestedStep, path: string, element: Element): Wanted {
+  const encoded = encodeElement(element);
+  const input: Json = { component: step.component, element: encoded };
+  const sizeBytes = Buffer.byteLength(JSON.stringify(input));
+  if (sizeBytes > INPUT_MAX_BYTES) {
+    throw new RunFailure({
+      class: 'invalid',
+      message: `an element of "forEach" takes ${sizeBytes} bytes, at most ${INPUT_MAX_BYTES} can be passed; split it first, or pass a reference and read the content in the nested component`,
+      step: 'forEach',
+    });
+  }
+  return { path, input, hash: elementHash(encoded), sizeBytes };
+}
+
+/** What of a child's end fails its parent. */
+export function failureOf(outcome: RunOutcome, step: string): RunError | undefined {
+  if (outcome.kind === 'failed') return outcome.error;
+  if (outcome.kind !== 'cancelled') return undefined;
+  return { class: 'transient', message: `a nested run was cancelled: ${outcome.why}`, step };
+}
+
+/** Deletes the components directly below `path` that `isUnwanted`, each with all below it, by delete runs (A10). Throws the first failure. */
+export async function deleteChildren(
+  run: Run,
+  services: Services,
+  path: string,
+  isUnwanted: (child: string) => boolean,
+): Promise<void> {
+  let failure: RunError | undefined;
+  for (let after = ''; ; ) {
+    const page = await run.cancellation.race(services.state.children(path, after, CHILDREN_PAGE));
+    for (const child of page.filter(isUnwanted)) {
+      while (!run.mounts.hasRoom) await run.cancellation.race(run.mounts.change());
+      run.mounts.mount(deleteRequest(run, child), (outcome) => {
+        failure ??= failureOf(outcome, 'delete');
+      });
+    }
+    after = page.at(-1) ?? '';
+    if (page.length < CHILDREN_PAGE) break;
+  }
+  await run.drained();
+  if (failure !== undefined) throw new RunFailure(failure);
+}
+
+function deleteRequest({ order: { source, key } }: Run, path: string) {
+  return {
+    path,
+    kind: 'delete' as const,
+    version: 'delete',
+    rows: 1,
+    ...(source === undefined ? {} : { source }),
+    ...(key === undefined ? {} : { key }),
+  };
+}

@@ -1,0 +1,102 @@
+// The commit that puts a component's new rows in place of its old ones, computed against the record that the state holds.
+import type { FencingToken, Json } from '../protocol/index.ts';
+import type { PendingCommit } from './commit.ts';
+import { type RunMemo, vectorsIn } from './memo.ts';
+import type { CompiledPlan } from './plan.ts';
+import type { ComponentRecord, Intent, MemoEntry, RowChange, Target } from './ports.ts';
+import { formerRows, packRows, planRows, type RowsOwner, type RowsPlan, vectorKeys } from './rows.ts';
+import { baseOf, partChanges } from './settle.ts';
+import type { Exports } from './steps.ts';
+
+/** All that a finished component wants to have recorded. */
+export interface Finished {
+  readonly owner: RowsOwner;
+  /** Set for an item's own component. */
+  readonly item?: { readonly source: string; readonly key: string; readonly version: string };
+  readonly settles?: string;
+  readonly fingerprint: string;
+  readonly contentHash: string;
+  readonly exports: Exports;
+  readonly memo: RunMemo;
+  readonly reprocess: boolean;
+  readonly value?: Json;
+}
+
+interface TargetPlan extends RowsPlan {
+  readonly target: Target;
+}
+
+export async function replaceCommit(
+  plan: CompiledPlan,
+  finished: Finished,
+  record: ComponentRecord | undefined,
+  token: FencingToken,
+): Promise<PendingCommit> {
+  const plans = plan.targets.flatMap((target) => planTarget(target, finished, record));
+  const { shared, outside } = partChanges(plans);
+  const memo = await memoChange(plans, finished, record);
+  const { item, settles, value } = finished;
+  return {
+    commit: {
+      kind: 'replace',
+      path: finished.owner.path,
+      token,
+      ...baseOf(record),
+      fingerprint: finished.fingerprint,
+      contentHash: finished.contentHash,
+      rows: packAll(plans),
+      changes: shared,
+      ...(item === undefined ? {} : { item }),
+      ...(settles === undefined ? {} : { settles }),
+      ...(memo === undefined ? {} : { memo }),
+      ...(value === undefined ? {} : { value }),
+    },
+    outside,
+    ...(outside.length === 0 ? {} : { intent: intentOf(finished, plans, outside, token) }),
+  };
+}
+
+function planTarget(target: Target, finished: Finished, record: ComponentRecord | undefined): TargetPlan[] {
+  const elements = finished.exports.get(target) ?? [];
+  const former = formerRows(record, target);
+  const isUntouched = elements.length === 0 && former.owned.length === 0 && former.doubtful === undefined;
+  if (isUntouched && !(finished.reprocess && record !== undefined)) return [];
+  return [{ target, ...planRows(finished.owner, elements, former, finished.reprocess && record !== undefined) }];
+}
+
+function packAll(plans: readonly TargetPlan[]): ReadonlyMap<string, Uint8Array> {
+  const kept = plans.filter((plan) => plan.owned.length > 0);
+  return new Map(kept.map(({ target, owned }) => [target.name, packRows(target.identity, owned)]));
+}
+
+async function memoChange(plans: readonly TargetPlan[], finished: Finished, record: ComponentRecord | undefined) {
+  const keepers = plans.filter(({ target }) => target.keepsVectors);
+  const held = new Set(keepers.flatMap(({ owned }) => vectorKeys(owned)));
+  const retired = [...new Set(keepers.flatMap((plan) => plan.retired))].filter((key) => !held.has(key));
+  const retire: MemoEntry[] =
+    retired.length === 0
+      ? []
+      : await vectorsIn(
+          keepers.map(({ target }) => target),
+          retired,
+        );
+  return finished.memo.change(held, retire, record?.memoised === true);
+}
+
+function intentOf(
+  { owner, item }: Finished,
+  plans: readonly TargetPlan[],
+  outside: readonly { readonly target: Target; readonly change: RowChange }[],
+  token: FencingToken,
+): Intent {
+  const concerned = new Set(outside.map(({ target }) => target));
+  const rows = plans
+    .filter(({ target }) => concerned.has(target))
+    .map(({ target, owned }) => [target.name, packRows(target.identity, owned)] as const);
+  return {
+    path: owner.path,
+    token,
+    rows: new Map(rows),
+    ...(item === undefined ? {} : { item: { source: item.source, key: item.key } }),
+  };
+}

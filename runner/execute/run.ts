@@ -1,0 +1,69 @@
+// One execution of a component on this runner: its order, its newest token, its cancellation and the children that it mounted.
+import { compareTokens, type FencingToken, type RunNumber, type RunOrder, type Uplink } from '../protocol/index.ts';
+import { Cancellation } from './cancellation.ts';
+import { Mounts } from './mounts.ts';
+
+export class Run {
+  readonly order: RunOrder;
+  readonly cancellation = new Cancellation();
+  readonly startedAtMs: number;
+  /** Full reprocess: by order, or because the work list asks for it. */
+  reprocess: boolean;
+  readonly #uplink: Uplink;
+  #token: FencingToken;
+  #mounts: Mounts | undefined;
+  #onRenewed: (() => void)[] = [];
+
+  constructor(order: RunOrder, uplink: Uplink, nowMs: number) {
+    this.order = order;
+    this.reprocess = order.reprocess === true;
+    this.startedAtMs = nowMs;
+    this.#uplink = uplink;
+    this.#token = order.token;
+  }
+
+  get number(): RunNumber {
+    return this.order.token.run;
+  }
+
+  /** The newest token: a new leader may have taken the run over. */
+  get token(): FencingToken {
+    return this.#token;
+  }
+
+  get isRoot(): boolean {
+    return this.order.parentRun === undefined;
+  }
+
+  get mounts(): Mounts {
+    this.#mounts ??= new Mounts(this.number, this.#uplink);
+    return this.#mounts;
+  }
+
+  get hasOpenMounts(): boolean {
+    return this.#mounts !== undefined && this.#mounts.open > 0;
+  }
+
+  /** Until all children ended. */
+  async drained(): Promise<void> {
+    while (this.hasOpenMounts) await this.cancellation.race(this.mounts.change());
+  }
+
+  renew(token: FencingToken): void {
+    if (compareTokens(token, this.#token) <= 0) return;
+    this.#token = token;
+    for (const wake of this.#onRenewed.splice(0)) wake();
+  }
+
+  /** Until the token is newer than `than`. */
+  async renewed(than: FencingToken): Promise<void> {
+    while (compareTokens(this.#token, than) <= 0) {
+      await this.cancellation.race(new Promise<void>((resolve) => this.#onRenewed.push(resolve)));
+    }
+  }
+
+  cancel(why: string): void {
+    this.cancellation.cancel(why);
+    this.#mounts?.withdrawAll();
+  }
+}

@@ -1,0 +1,38 @@
+// What all runs of an engine share.
+import type { Clock } from '../clock.ts';
+import type { RunNumber, Uplink } from '../protocol/index.ts';
+import type { Batcher } from './batch.ts';
+import type { Committer } from './commit.ts';
+import type { MemoSources } from './memo.ts';
+import type { CompiledPlan } from './plan.ts';
+import type { CardGrant, ComponentRef, MemoEntry, Opened, SourcePlan, StateStore } from './ports.ts';
+import type { Turns } from './turns.ts';
+
+/** Gives shares of the runner's cards to bodies of steps. */
+export interface CardDesk {
+  /** Resolves when the share is held; rejects when it cannot be had (no card here) or the signal aborts. */
+  acquire(run: RunNumber, milli: number, signal: AbortSignal): Promise<HeldCard>;
+}
+
+export interface HeldCard {
+  readonly grant: CardGrant;
+  release(): void;
+}
+
+export interface Services {
+  readonly state: StateStore;
+  readonly uplink: Uplink;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly plan: CompiledPlan;
+  readonly sources: ReadonlyMap<string, SourcePlan>;
+  /** What a run finds in the state, gathered over runs. */
+  readonly opener: Batcher<ComponentRef, Opened>;
+  readonly committer: Committer;
+  readonly memo: MemoSources;
+  readonly cards?: CardDesk;
+  /** Listings of one source take turns. */
+  readonly listings: Turns;
+  /** Keeps results of attempts that did not commit; never rejects. */
+  keep(entries: readonly MemoEntry[]): Promise<void>;
+}

@@ -1,0 +1,135 @@
+// Executes the steps of one component in order.
+//
+//   S1. A step gets what the one before it returned; `export` and `forEach` pass on what they got.
+//   S2. Nothing leaves the run here: rows are gathered per target and written by the commit.
+//   S3. A step that does not come back is left alone at its timeout; what it returns later is not looked at (F29, F30).
+//   S4. A failing step is tried again by itself, with all that it put into the memo.
+import type { Element, Item } from '../sdk/index.ts';
+import { StepError } from '../sdk/index.ts';
+import type { Attempts } from './attempts.ts';
+import { Cancelled } from './cancellation.ts';
+import type { Content } from './content.ts';
+import type { RunMemo } from './memo.ts';
+import type { CompiledComponent, CompiledStep } from './plan.ts';
+import type { CardGrant, StepContext, Target } from './ports.ts';
+import { DEFAULT_RETRY } from './retry.ts';
+import type { Run } from './run.ts';
+import type { Services } from './services.ts';
+
+/** What the steps of a run work with. */
+export interface Workplace {
+  readonly run: Run;
+  readonly services: Services;
+  readonly attempts: Attempts;
+  readonly item: Item;
+  readonly content: Content;
+  readonly memo: RunMemo;
+}
+
+type CalledStep = Extract<CompiledStep, { readonly step: unknown }>;
+type NestedStep = Extract<CompiledStep, { readonly component: number }>;
+
+/** Elements that a component wants as rows, by target. */
+export type Exports = ReadonlyMap<Target, readonly Element[]>;
+
+/** Mounts the components of a `forEach`; resolves when all are mounted, not when they ended. */
+export type MountElements = (step: NestedStep, elements: readonly Element[]) => Promise<void>;
+
+export async function runSteps(
+  component: CompiledComponent,
+  input: readonly Element[],
+  place: Workplace,
+  mountElements: MountElements,
+): Promise<Exports> {
+  const exports = new Map<Target, Element[]>();
+  let elements = input;
+  for (const [index, step] of component.steps.entries()) {
+    if ('step' in step) elements = await tryStep(step, index, elements, place);
+    else if ('target' in step) exports.set(step.target, [...(exports.get(step.target) ?? []), ...elements]);
+    else await mountElements(step, elements);
+  }
+  return exports;
+}
+
+function tryStep(
+  step: CalledStep,
+  index: number,
+  elements: readonly Element[],
+  place: Workplace,
+): Promise<readonly Element[]> {
+  const body = (): Promise<readonly Element[]> => callStep(step, elements, place);
+  return place.attempts.try(`${index} ${step.verb}`, step.verb, step.retry ?? DEFAULT_RETRY, body);
+}
+
+async function callStep(step: CalledStep, elements: readonly Element[], place: Workplace): Promise<readonly Element[]> {
+  const { cancellation } = place.run;
+  cancellation.throwIfCancelled();
+  if (step.timeoutMs === undefined) {
+    return cancellation.race(
+      step.step.run(
+        elements,
+        contextOf(step, place, () => cancellation.signal),
+      ),
+    );
+  }
+  return withTimeout(place, step.verb, step.timeoutMs, (signal) =>
+    step.step.run(
+      elements,
+      contextOf(step, place, () => signal),
+    ),
+  );
+}
+
+function contextOf(step: CalledStep, place: Workplace, signalOf: () => AbortSignal): StepContext {
+  return {
+    item: place.item,
+    get signal() {
+      return signalOf();
+    },
+    reprocess: place.run.reprocess,
+    content: (maxBytes) => place.content.need(maxBytes),
+    memo: place.memo,
+    withCard: (body) => holdCard(step, place, signalOf, body),
+  };
+}
+
+async function withTimeout<T>(
+  { run, services }: Workplace,
+  verb: string,
+  timeoutMs: number,
+  body: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const controller = new AbortController();
+  const expired = Promise.withResolvers<never>();
+  const forget = run.cancellation.onCancel(() => controller.abort(new Cancelled('the run was cancelled')));
+  const stop = services.clock.after(timeoutMs, () => {
+    const error = new StepError('timeout', `the step "${verb}" did not answer within ${timeoutMs} ms`);
+    expired.reject(error);
+    controller.abort(error);
+  });
+  try {
+    return await run.cancellation.race(Promise.race([body(controller.signal), expired.promise]));
+  } finally {
+    stop();
+    forget();
+  }
+}
+
+/** The share goes back when the body ended, not when the run stopped waiting for it (G6). */
+async function holdCard<T>(
+  step: CalledStep,
+  { run, services }: Workplace,
+  signalOf: () => AbortSignal,
+  body: (cards: CardGrant | undefined) => Promise<T>,
+): Promise<T> {
+  if (step.gpuMilli === undefined) return body(undefined);
+  if (services.cards === undefined) {
+    throw new StepError('invalid', `the step "${step.verb}" asks for a card and this runner has none`);
+  }
+  const held = await services.cards.acquire(run.number, step.gpuMilli, signalOf());
+  try {
+    return await body(held.grant);
+  } finally {
+    held.release();
+  }
+}

@@ -1,0 +1,130 @@
+// Mounts an update's work as the slots allow, from its first entry on, until all of it ended.
+import { itemPath, type MountRequest, type RunOutcome } from '../protocol/index.ts';
+import { WorkFeed } from './feed.ts';
+import { itemComponent } from './plan.ts';
+import type { Entered, NewWork, WorkEntry } from './ports.ts';
+import type { Run } from './run.ts';
+import type { Services } from './services.ts';
+import type { Tally } from './tally.ts';
+
+/** Most keys of one message about work that was taken over. */
+const TOLD_MAX = 1_000;
+
+export class Worker {
+  readonly #run: Run;
+  readonly #services: Services;
+  readonly #tally: Tally;
+  readonly #feed: WorkFeed;
+  readonly #done = Promise.withResolvers<void>();
+  #mounted = 0;
+  #isComplete = false;
+  #isPumping = false;
+  #isLoading = false;
+
+  constructor(run: Run, services: Services, tally: Tally, adopted: number) {
+    this.#run = run;
+    this.#services = services;
+    this.#tally = tally;
+    this.#feed = new WorkFeed(services.state, run.order.update, adopted > 0);
+    this.#done.promise.catch(() => {});
+    tally.expect(adopted);
+    run.mounts.onChange = () => this.#pump();
+    this.#pump();
+  }
+
+  /** Enters work and goes on mounting. Answers how many of it this update now does. */
+  async enter(work: readonly NewWork[]): Promise<number> {
+    if (work.length === 0) return 0;
+    const { cancellation } = this.#run;
+    const entered = await cancellation.race(this.#services.state.enter(work));
+    const entries = work.flatMap((wanted, index) => entryOf(wanted, entered[index]));
+    const isNew = entered.filter((result) => result.kind === 'entered' || this.#isFromAnother(result));
+    this.#tally.expect(isNew.length);
+    this.#tellOthers(work, entered);
+    this.#feed.offer(entries);
+    this.#pump();
+    return entries.length;
+  }
+
+  /** Nothing more will be entered: resolves when all work of the update ended. */
+  async finish(): Promise<void> {
+    this.#isComplete = true;
+    this.#pump();
+    await this.#run.cancellation.race(this.#done.promise);
+    this.#tally.closeWith(this.#mounted);
+  }
+
+  #isFromAnother(result: Entered): boolean {
+    return result.kind === 'tookOver' && result.from !== this.#run.order.update;
+  }
+
+  #tellOthers(work: readonly NewWork[], entered: readonly Entered[]): void {
+    const paths = new Map<string, string[]>();
+    entered.forEach((result, index) => {
+      const wanted = work[index];
+      if (wanted === undefined || result.kind !== 'tookOver' || !this.#isFromAnother(result)) return;
+      const list = paths.get(result.from) ?? [];
+      list.push(itemPath(wanted.source, wanted.key));
+      paths.set(result.from, list);
+    });
+    for (const [update, list] of paths) {
+      for (let at = 0; at < list.length; at += TOLD_MAX) {
+        this.#services.uplink.tookOver(this.#run.number, update, list.slice(at, at + TOLD_MAX));
+      }
+    }
+  }
+
+  /** Mounts what fits. Called again from within `mount` when the far side answers at once. */
+  #pump(): void {
+    if (this.#isPumping || this.#run.cancellation.isCancelled) return;
+    this.#isPumping = true;
+    const { mounts } = this.#run;
+    while (mounts.hasRoom) {
+      const entry = this.#feed.next();
+      if (entry === undefined) break;
+      this.#mounted += 1;
+      mounts.mount(this.#request(entry), (outcome) => this.#ended(outcome));
+    }
+    this.#isPumping = false;
+    if (this.#feed.isBehind && mounts.hasRoom) this.#load();
+    else if (this.#isComplete && !this.#isLoading && !this.#feed.isBehind && mounts.open === 0) this.#done.resolve();
+  }
+
+  #load(): void {
+    if (this.#isLoading) return;
+    this.#isLoading = true;
+    this.#feed
+      .load()
+      .catch((error: unknown) => this.#done.reject(error))
+      .finally(() => {
+        this.#isLoading = false;
+        this.#pump();
+      });
+  }
+
+  #ended(outcome: RunOutcome): void {
+    this.#tally.ended(outcome);
+  }
+
+  #request(entry: WorkEntry): Omit<MountRequest, 'mount'> {
+    const component = itemComponent(this.#services.plan);
+    const reprocess = entry.reprocess === true;
+    const version = `${entry.version} ${component.fingerprint}${reprocess ? ` ${entry.update}` : ''}`;
+    return {
+      path: itemPath(entry.source, entry.key),
+      kind: entry.action === 'delete' ? 'delete' : 'item',
+      source: entry.source,
+      key: entry.key,
+      version: entry.action === 'delete' ? 'delete' : version,
+      rows: 1,
+      ...(entry.sizeBytes === undefined ? {} : { bytes: entry.sizeBytes }),
+      ...(component.runnerClass === undefined ? {} : { runnerClass: component.runnerClass }),
+      ...(reprocess ? { reprocess } : {}),
+    };
+  }
+}
+
+function entryOf(wanted: NewWork, result: Entered | undefined): WorkEntry[] {
+  if (result === undefined || result.kind === 'known' || result.kind === 'older') return [];
+  return [{ ...wanted, seq: result.seq, losses: 0 }];
+}
