@@ -38,7 +38,7 @@ export class Content {
     }
     if (content.bytes.byteLength > maxBytes) {
       throw new RunFailure({
-        class: 'invalid',
+        class: 'too-large',
         message: `${this.#item.key} is too large: ${content.bytes.byteLength} bytes, at most ${maxBytes} are read`,
       });
     }

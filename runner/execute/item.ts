@@ -9,7 +9,7 @@ import { type Counts, NO_COUNTS, type RunError, type RunOutcome } from '../proto
 import { Attempts, Parked } from './attempts.ts';
 import { Cancelled } from './cancellation.ts';
 import { Content, sourceOf } from './content.ts';
-import { toRunError } from './failure.ts';
+import { RunFailure, toRunError } from './failure.ts';
 import { contentHashOf } from './hash.ts';
 import { RunMemo } from './memo.ts';
 import { Nested } from './nested.ts';
@@ -174,8 +174,14 @@ export class ItemRun {
     const { maxContentBytes } = this.#services.plan;
     const { version } = place.item;
     if (maxContentBytes === undefined) return { version, contentHash: contentHashOf(`version ${version}`) };
-    const content: ItemContent | undefined = await place.content.read(maxContentBytes);
-    return content && { version: content.version, contentHash: contentHashOf(content.bytes) };
+    try {
+      const content: ItemContent | undefined = await place.content.read(maxContentBytes);
+      return content && { version: content.version, contentHash: contentHashOf(content.bytes) };
+    } catch (thrown) {
+      // What becomes of an item that is too large is for the step that reads it to say.
+      if (!(thrown instanceof RunFailure) || thrown.error.class !== 'too-large') throw thrown;
+      return { version, contentHash: contentHashOf(`too large ${version}`) };
+    }
   }
 
   #isUnchanged({ opened: { component } }: Wanted, contentHash: string): boolean {

@@ -83,7 +83,7 @@ export interface ListOptions {
 
 export interface ReadOptions {
   readonly signal: AbortSignal;
-  /** More than this is refused as `invalid` ("too large") without reading it. */
+  /** More than this is refused as `too-large` without reading it. */
   readonly maxBytes: number;
 }
 
@@ -123,7 +123,7 @@ export interface StepContext {
   readonly signal: AbortSignal;
   /** Full reprocess: memoised results are not to be used (the engine's `memo` misses by itself). */
   readonly reprocess: boolean;
-  /** Reads the item's content once per run; every caller gets the same bytes. More than `maxBytes` is `invalid`. */
+  /** Reads the item's content once per run; every caller gets the same bytes. More than `maxBytes` is `too-large`. */
   content(maxBytes: number): Promise<ItemContent>;
   /** Memo of functions, shared by all runs of the Pipeline. */
   readonly memo: Memo;

@@ -7,11 +7,13 @@
 //       wanted are written again, all others are deleted.
 //   R4. A list that was written under another identity of the target names rows that are gone with it.
 import type { Element } from '../sdk/index.ts';
+import { RunFailure } from './failure.ts';
 import { canonicalJson, shortHash } from './hash.ts';
 import type { ComponentRecord, RowChange, Target, TargetRow } from './ports.ts';
 
 const HEADER_BYTES = 8;
 const ROW_BYTES = 40;
+const KEY = /^[0-9a-f]{32}$/;
 const NO_VECTOR = '0'.repeat(32);
 
 /** One row of a packed list: hex digits. */
@@ -105,9 +107,17 @@ function nameOf(element: Element): string {
 
 function vectorKeyOf(element: Element): string {
   if (element.vector === undefined) return NO_VECTOR;
-  if (element.vectorKey !== undefined) return element.vectorKey;
+  if (element.vectorKey !== undefined) return checkedKey(element.vectorKey);
   const { buffer, byteOffset, byteLength } = element.vector;
   return shortHash(new Uint8Array(buffer, byteOffset, byteLength));
+}
+
+function checkedKey(key: string): string {
+  if (KEY.test(key)) return key;
+  throw new RunFailure({
+    class: 'invalid',
+    message: `a vector's key has 32 hex digits; a step gave "${key.slice(0, 40)}"`,
+  });
 }
 
 function detailOf({ place, language, fields }: Element): string {
