@@ -26,13 +26,18 @@ export function refuse(token: FencingToken, standing: Standing): CommitResult | 
   return newer(standing.recorded) || standing.others.some(newer) ? FENCED_BY_TOKEN : undefined;
 }
 
-/** C3. A record that nothing was committed to (only intents, only doubt) counts as none. */
-export function isMoved(commit: Commit, recorded: FencingToken | undefined): boolean {
-  if (commit.kind === 'fail') return false;
-  if (commit.kind === 'remove' && recorded === undefined) return false;
-  if (commit.kind === 'touch' && recorded === undefined) return true;
-  const there = recorded ?? NEVER;
-  return compareTokens(commit.base ?? NEVER, there) !== 0;
+/** What C3 looks at. */
+export interface Known {
+  /** Of the last commit of any kind. */
+  readonly token: FencingToken;
+  readonly hasSucceeded: boolean;
 }
 
-const NEVER: FencingToken = { epoch: 0, run: 0, attempt: 0 };
+/** C3. Without `base` the commit was computed for a component that never succeeded. */
+export function isMoved(commit: Commit, known: Known | undefined): boolean {
+  if (commit.kind === 'fail') return false;
+  if (commit.kind === 'remove' && known === undefined) return false;
+  if (commit.kind === 'touch' && !known?.hasSucceeded) return true;
+  if (commit.base === undefined) return known?.hasSucceeded === true;
+  return known === undefined || compareTokens(commit.base, known.token) !== 0;
+}

@@ -223,6 +223,7 @@ export function stateContract(name: string, makePlace: () => Promise<StatePlace>
             { kind: 'touch', path: 'docs/a', token: token(3), item: { source: 'docs', key: 'a', version: 'a@2' } },
             replaced('b', { token: token(3), base: token(1) }),
           ),
+          'a base that is another one, or none, is a record that moved',
         ).toEqual(['moved', 'moved', 'moved', 'moved', 'moved']);
         expect(await verdicts(state, listed('a', 'b'))).toEqual(['unchanged', 'new']);
       });
@@ -234,6 +235,21 @@ export function stateContract(name: string, makePlace: () => Promise<StatePlace>
           'committed',
         ]);
         expect(await verdicts(state, listed('b'))).toEqual(['unchanged']);
+      });
+
+      test('an item that failed and never succeeded has no component yet, and takes a commit without base', async () => {
+        await commit(failed('a', { token: token(1) }));
+        const [opened] = await state.begin([{ path: 'docs/a', item: { source: 'docs', key: 'a' } }]);
+        expect([opened!.item?.status, opened!.component]).toEqual(['failed', undefined]);
+        expect(await commit(replaced('a', { token: token(2) }))).toEqual(['committed']);
+      });
+
+      test('a failure after a success changes the token that the next commit must name', async () => {
+        await commit(replaced('a'));
+        await commit(failed('a', { token: token(2) }));
+        expect((await state.components(['docs/a']))[0]?.token).toEqual(token(2));
+        expect(await commit(replaced('a', { token: token(3), base: token(1) }))).toEqual(['moved']);
+        expect(await commit(replaced('a', { token: token(3), base: token(2) }))).toEqual(['committed']);
       });
 
       test('a touch changes the version and nothing else, and clears failures', async () => {
@@ -309,6 +325,18 @@ export function stateContract(name: string, makePlace: () => Promise<StatePlace>
       });
     });
 
+    describe('time', () => {
+      test('the store never gives the same time twice, and an item is seen before a listing that begins after its commit', async () => {
+        await commit(replaced('a'));
+        const beganAtMs = await state.nowMs();
+        await commit(replaced('b'));
+        expect((await state.item('docs', 'a'))!.seenAtMs).toBeLessThan(beganAtMs);
+        expect((await state.item('docs', 'b'))!.seenAtMs).toBeGreaterThan(beganAtMs);
+        await reopen();
+        expect(await state.nowMs()).toBeGreaterThan(beganAtMs);
+      });
+    });
+
     describe('epochs', () => {
       test('a newer leader fences the commits of the older one', async () => {
         await commit(replaced('a'));
@@ -350,8 +378,17 @@ export function stateContract(name: string, makePlace: () => Promise<StatePlace>
         expect((await state.components(['docs/a']))[0]!.intended).toEqual(new Map());
       });
 
+      test('an apply that was interrupted is found by the next listing, whatever the version', async () => {
+        await commit(replaced('a'));
+        await state.intend([intent('a', 2, 2)]);
+        expect(await verdicts(state, listed('a'))).toEqual(['stale']);
+        await commit(replaced('a', { token: token(2), base: token(1) }));
+        expect(await verdicts(state, listed('a'))).toEqual(['unchanged']);
+      });
+
       test('a component that died before its first commit is known, so that its rows can be deleted', async () => {
         await state.intend([intent('a', 1, 1)]);
+        expect((await state.components(['docs/a']))[0]!.intended).toEqual(new Map([['far', [packed(1)]]]));
         expect(await state.children('docs', '', 10)).toEqual(['docs/a']);
         expect((await state.scanKeys('docs', 0, 10)).map(({ key }) => key)).toEqual(['a']);
         expect(await verdicts(state, listed('a'))).toEqual(['changed']);

@@ -5,7 +5,7 @@ import type { Commit, CommitResult, Intent, RowChange } from '../../execute/inde
 import { compareTokens, type FencingToken } from '../../protocol/index.ts';
 import { COMMITTED, isMoved, MOVED, refuse } from '../fencing.ts';
 import { type SplitPath, splitPath } from '../names.ts';
-import type { Components, Row } from './components.ts';
+import { type Components, hasSucceeded, type Row } from './components.ts';
 import type { History } from './history.ts';
 import type { MemoTable } from './memo.ts';
 import type { WorkList } from './work.ts';
@@ -42,7 +42,7 @@ export class Commits {
       const row = this.#tables.components.find(path);
       const refused = this.#refuse(commit.path, commit.token, row, epoch);
       if (refused !== undefined) return refused;
-      if (isMoved(commit, row?.token)) return MOVED;
+      if (isMoved(commit, row && { token: row.token, hasSucceeded: hasSucceeded(row) })) return MOVED;
       if (commit.kind === 'replace' || commit.kind === 'remove') changes.push(...commit.changes);
       this.#write(commit, path, row, nowMs);
       if (commit.settles !== undefined) this.#tables.work.settle(path, commit.settles);
@@ -149,7 +149,7 @@ export class Commits {
       const row = components.find(splitPath(intent.path));
       const refused = this.#refuse(intent.path, intent.token, row, epoch);
       if (refused !== undefined) return refused;
-      components.addIntent((row ?? this.#createFor(intent)).id, intent.token, intent.rows);
+      this.#addIntent(row ?? this.#createFor(intent), intent.token, intent);
       return COMMITTED;
     });
   }
@@ -160,9 +160,14 @@ export class Commits {
     for (const intent of intents) {
       const row = components.find(splitPath(intent.path)) ?? this.#createFor(intent);
       const isOlder = compareTokens(intent.token, row.token) <= 0;
-      components.addIntent(row.id, isOlder ? intent.token : row.token, intent.rows);
-      components.write({ ...row, fingerprint: '' });
+      this.#addIntent(row, isOlder ? intent.token : row.token, intent);
     }
+  }
+
+  /** An apply that is interrupted now is found by the next listing: the fingerprint is gone until a commit settles it. */
+  #addIntent(row: Row, token: FencingToken, intent: Intent): void {
+    this.#tables.components.addIntent(row.id, token, intent.rows);
+    if (row.fingerprint !== '') this.#tables.components.write({ ...row, fingerprint: '' });
   }
 
   #createFor(intent: Intent): Row {

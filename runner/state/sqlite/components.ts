@@ -52,6 +52,8 @@ export const BLANK = {
   error: null,
 } as const;
 
+export const hasSucceeded = (row: Row): boolean => row.committedAtMs > 0;
+
 export class Components {
   readonly parents: Interned;
   readonly ids: Ids;
@@ -159,7 +161,10 @@ export class Components {
       });
   }
 
-  record(row: Row, path: string): ComponentRecord {
+  /** Absent as long as the component never succeeded and nothing of it can be in a target. */
+  record(row: Row, path: string): ComponentRecord | undefined {
+    const intents = this.intents(row.id);
+    if (!hasSucceeded(row) && intents.length === 0) return undefined;
     const held = this.#database.sql('SELECT rows, value FROM holdings WHERE component = ?').get(row.id);
     const [rows, value] = (held ?? [null, null]) as unknown as [Uint8Array | null, string | null];
     return {
@@ -168,7 +173,7 @@ export class Components {
       contentHash: row.hash,
       token: row.token,
       rows: unpackRows(rows),
-      intended: gatherRows(this.intents(row.id).map((intent) => intent.rows)),
+      intended: gatherRows(intents.map((intent) => intent.rows)),
       memoised: row.memoised,
       ...(value === null ? {} : { value: JSON.parse(value) }),
     };

@@ -22,8 +22,8 @@ CREATE TABLE components(
   epoch INTEGER NOT NULL,
   run INTEGER NOT NULL,
   attempt INTEGER NOT NULL,
-  committed_at INTEGER NOT NULL,
-  seen_at INTEGER NOT NULL,
+  committed_at REAL NOT NULL,
+  seen_at REAL NOT NULL,
   failures INTEGER NOT NULL,
   losses INTEGER NOT NULL,
   memoised INTEGER NOT NULL,
@@ -47,7 +47,7 @@ CREATE TABLE removed(
   epoch INTEGER NOT NULL,
   run INTEGER NOT NULL,
   attempt INTEGER NOT NULL,
-  removed_at INTEGER NOT NULL
+  removed_at REAL NOT NULL
 ) WITHOUT ROWID;
 CREATE INDEX removed_by_age ON removed(removed_at);
 CREATE TABLE work(
@@ -59,14 +59,14 @@ CREATE TABLE work(
   version TEXT NOT NULL,
   size INTEGER,
   reprocess INTEGER NOT NULL,
-  seen_at INTEGER NOT NULL,
+  seen_at REAL NOT NULL,
   started INTEGER NOT NULL,
   losses INTEGER NOT NULL
 );
 CREATE UNIQUE INDEX work_key ON work(parent, key);
 CREATE INDEX work_owner ON work(owner);
 CREATE TABLE owners(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
-CREATE TABLE memo(id INTEGER PRIMARY KEY, key TEXT NOT NULL, component INTEGER, retired_at INTEGER, value BLOB NOT NULL);
+CREATE TABLE memo(id INTEGER PRIMARY KEY, key TEXT NOT NULL, component INTEGER, retired_at REAL, value BLOB NOT NULL);
 CREATE UNIQUE INDEX memo_key ON memo(key);
 CREATE INDEX memo_component ON memo(component) WHERE component IS NOT NULL;
 CREATE INDEX memo_retired ON memo(retired_at) WHERE component IS NULL;

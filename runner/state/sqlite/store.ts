@@ -25,6 +25,7 @@ import type {
 } from '../../execute/index.ts';
 import { itemPath, type Json } from '../../protocol/index.ts';
 import { segmentKey, sourcePath, splitPath } from '../names.ts';
+import { Ticks } from '../ticks.ts';
 import { Commits } from './commits.ts';
 import { Comparing } from './comparing.ts';
 import { Components, STATUSES } from './components.ts';
@@ -59,9 +60,11 @@ export class SqliteState implements StateStore {
   #lock: WriterLock | undefined;
   #parts: Parts | undefined;
   #epoch = 0;
+  #ticks: Ticks;
 
   constructor(options: SqliteStateOptions) {
     this.#options = options;
+    this.#ticks = new Ticks(options.clock);
   }
 
   async open(epoch: number | 'next'): Promise<number> {
@@ -106,6 +109,7 @@ export class SqliteState implements StateStore {
       if (epoch < seen)
         throw new Error(`epoch ${epoch} is over: epoch ${seen} has opened the state ${this.#options.file} since`);
       setMeta(database, 'epoch', epoch);
+      this.#ticks = new Ticks(this.#options.clock, Number(getMeta(database, 'closedAtMs') ?? 0));
       signAsHolder(database, this.#options.clock.nowMs());
       work.sweepOwners();
       return epoch;
@@ -113,7 +117,9 @@ export class SqliteState implements StateStore {
   }
 
   async close(): Promise<void> {
-    this.#parts?.database.close();
+    const database = this.#parts?.database;
+    if (database !== undefined && !database.readOnly) setMeta(database, 'closedAtMs', this.#ticks.lastMs);
+    database?.close();
     this.#parts = undefined;
     this.#lock?.release();
     this.#lock = undefined;
@@ -133,7 +139,7 @@ export class SqliteState implements StateStore {
   #write<T>(body: (parts: Parts, nowMs: number) => T): T {
     const parts = this.#open();
     try {
-      return parts.database.transact(() => body(parts, this.#options.clock.nowMs()));
+      return parts.database.transact(() => body(parts, this.#ticks.next()));
     } catch (error) {
       parts.components.parents.forget();
       parts.components.ids.reload();
@@ -143,7 +149,7 @@ export class SqliteState implements StateStore {
   }
 
   async nowMs(): Promise<number> {
-    return this.#options.clock.nowMs();
+    return this.#ticks.next();
   }
 
   async compare(source: string, items: readonly ListedItem[], fingerprint: string): Promise<readonly Comparison[]> {
@@ -158,11 +164,12 @@ export class SqliteState implements StateStore {
     const { components, work } = this.#open();
     const path = splitPath(ref.path);
     const row = components.find(path);
+    const record = row === undefined ? undefined : components.record(row, ref.path);
     const entry = ref.item === undefined ? undefined : work.entry(path);
     return {
       ...(entry === undefined ? {} : { work: entry }),
       ...(row === undefined || ref.item === undefined ? {} : { item: components.item(row, ref.item.source) }),
-      ...(row === undefined ? {} : { component: components.record(row, ref.path) }),
+      ...(record === undefined ? {} : { component: record }),
     };
   }
 
