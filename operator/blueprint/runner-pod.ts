@@ -1,0 +1,219 @@
+// A Pipeline and a class of runner in, a pod out.
+import { GROUP, LABELS, type Pipeline, type RunnerSpec } from '../../crds/schema/index.ts';
+import { bounded, runnerLabels, runnerPodName, shortHash } from './names.ts';
+import { overlay } from './template.ts';
+
+/** What all runner pods of an installation share. */
+export interface RunnerPodSettings {
+  readonly image: string;
+  readonly imagePullPolicy: 'Always' | 'IfNotPresent' | 'Never';
+  readonly imagePullSecrets: readonly string[];
+  /** Host and port of the Service that leads to the leader. */
+  readonly operatorAddress: string;
+  /** Certificates that the operator's are signed with, PEM; several while they rotate. */
+  readonly operatorCa: string;
+  /** Audience of the runners' tokens. */
+  readonly audience: string;
+  readonly version: string;
+  /** Time that a pod gets for draining. */
+  readonly graceS: number;
+  /** Labels and annotations that pods inherit from their Pipeline, by name. */
+  readonly inherited: readonly string[];
+}
+
+export interface RunnerPodWish {
+  /** The Pipeline, with its uid. */
+  readonly pipeline: Pipeline & { readonly metadata: { readonly uid?: string | undefined } };
+  readonly runner: RunnerSpec;
+  readonly ordinal: number;
+  /** Secrets to mount (`secretNames`). */
+  readonly secrets: readonly string[];
+  readonly settings: RunnerPodSettings;
+}
+
+/** Annotation with the fingerprint of all that needs a new pod when it changes. */
+export const FINGERPRINT = `${GROUP}/fingerprint`;
+/** Ordinal of the pod within its class. */
+export const ORDINAL = `${GROUP}/ordinal`;
+export const RUNNER_CONTAINER = 'runner';
+
+const SECRETS_DIR = '/var/run/fairlead/secrets';
+const TOKEN_DIR = '/var/run/fairlead/token';
+const DATA_DIR = '/var/lib/fairlead';
+/** User of the image; a number, so that `runAsNonRoot` can be checked. */
+const USER_ID = 10001;
+/** The kubelet renews a token at 80 % of its life, so a shorter one would be renewed all the time. */
+const TOKEN_S = 3600;
+
+export interface PodManifest {
+  readonly apiVersion: 'v1';
+  readonly kind: 'Pod';
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace: string;
+    readonly labels: Readonly<Record<string, string>>;
+    readonly annotations: Readonly<Record<string, string>>;
+    readonly ownerReferences: readonly unknown[];
+  };
+  readonly spec: Readonly<Record<string, unknown>>;
+}
+
+/** The pod that stands for one runner. Its name follows from Pipeline, class and ordinal alone. */
+export function runnerPod(wish: RunnerPodWish): PodManifest {
+  const { pipeline, runner, ordinal } = wish;
+  const { metadata, spec } = laidOver(wish);
+  const name = runnerPodName(pipeline.metadata.name, runner.name, ordinal);
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      name,
+      namespace: pipeline.metadata.namespace ?? 'default',
+      labels: { ...metadata.labels, ...ownLabels(wish), ...runnerLabels(owner(pipeline), runner.name) }, // B3
+      annotations: { ...metadata.annotations, [FINGERPRINT]: fingerprint(wish), [ORDINAL]: String(ordinal) },
+      ownerReferences: [ownerReference(pipeline)],
+    },
+    spec,
+  };
+}
+
+/** Changes exactly when a running pod no longer is what the spec asks for. The ordinal is no part of it. */
+export function fingerprint(wish: RunnerPodWish): string {
+  const { metadata, spec } = laidOver({ ...wish, ordinal: 0 });
+  return shortHash({ metadata, spec }, 16);
+}
+
+const owner = (pipeline: RunnerPodWish['pipeline']) => ({
+  name: pipeline.metadata.name,
+  uid: pipeline.metadata.uid ?? '',
+});
+
+function ownerReference(pipeline: RunnerPodWish['pipeline']) {
+  const { apiVersion, kind } = pipeline;
+  return { apiVersion, kind, ...owner(pipeline), controller: true, blockOwnerDeletion: true };
+}
+
+interface Template {
+  readonly metadata: { readonly labels: Record<string, string>; readonly annotations: Record<string, string> };
+  readonly spec: Record<string, unknown>;
+}
+
+function laidOver(wish: RunnerPodWish): Template {
+  const template = (wish.runner.template ?? {}) as Partial<Template>;
+  const base: Template = { metadata: inherited(wish), spec: podSpec(wish) };
+  const merged = overlay(base, { metadata: template.metadata, spec: template.spec }) as Template;
+  const { labels = {}, annotations = {} } = merged.metadata;
+  return { metadata: { labels, annotations }, spec: merged.spec };
+}
+
+function inherited({ pipeline, settings }: RunnerPodWish): Template['metadata'] {
+  const pick = (from: Readonly<Record<string, string>> | undefined) =>
+    Object.fromEntries(Object.entries(from ?? {}).filter(([name]) => settings.inherited.includes(name)));
+  return { labels: pick(pipeline.metadata.labels), annotations: pick(pipeline.metadata.annotations) };
+}
+
+function ownLabels({ pipeline, settings }: RunnerPodWish): Record<string, string> {
+  return {
+    'app.kubernetes.io/name': 'fairlead',
+    'app.kubernetes.io/instance': bounded(pipeline.metadata.name),
+    'app.kubernetes.io/component': 'runner',
+    'app.kubernetes.io/version': bounded(settings.version),
+    'app.kubernetes.io/part-of': 'fairlead',
+    'app.kubernetes.io/managed-by': 'fairlead',
+  };
+}
+
+// ---- the pod itself ------------------------------------------------------------------------------------------------
+
+function podSpec(wish: RunnerPodWish): Record<string, unknown> {
+  const { runner, settings } = wish;
+  return {
+    containers: [container(wish)],
+    volumes: volumes(wish),
+    restartPolicy: 'Always',
+    terminationGracePeriodSeconds: settings.graceS,
+    automountServiceAccountToken: false, // a runner has no business with the API server
+    enableServiceLinks: false,
+    securityContext: {
+      runAsNonRoot: true,
+      runAsUser: USER_ID,
+      runAsGroup: USER_ID,
+      fsGroup: USER_ID,
+      seccompProfile: { type: 'RuntimeDefault' },
+    },
+    ...(settings.imagePullSecrets.length > 0 && {
+      imagePullSecrets: settings.imagePullSecrets.map((name) => ({ name })),
+    }),
+    ...(runner.gpus > 0 && { tolerations: [{ key: runner.resourceName, operator: 'Exists', effect: 'NoSchedule' }] }),
+  };
+}
+
+function container(wish: RunnerPodWish): Record<string, unknown> {
+  const { runner, settings } = wish;
+  return {
+    name: RUNNER_CONTAINER,
+    image: settings.image,
+    imagePullPolicy: settings.imagePullPolicy,
+    args: runnerArguments(wish),
+    env: environment(wish),
+    resources: runner.gpus > 0 ? { limits: { [runner.resourceName]: String(runner.gpus) } } : {},
+    securityContext: {
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ['ALL'] },
+    },
+    volumeMounts: [
+      { name: 'data', mountPath: DATA_DIR },
+      { name: 'tmp', mountPath: '/tmp' },
+      { name: 'token', mountPath: TOKEN_DIR, readOnly: true },
+      ...wish.secrets.map((secret) => ({
+        name: secretVolume(secret),
+        mountPath: `${SECRETS_DIR}/${secret}`,
+        readOnly: true,
+      })),
+    ],
+  };
+}
+
+function runnerArguments({ runner, settings }: RunnerPodWish): string[] {
+  const flags: Record<string, string> = {
+    operator: settings.operatorAddress,
+    'token-file': `${TOKEN_DIR}/token`,
+    class: runner.name,
+    slots: String(runner.slots),
+    gpus: String(runner.gpus),
+    'data-dir': DATA_DIR,
+    'secrets-dir': SECRETS_DIR,
+  };
+  return ['runner', ...Object.entries(flags).flatMap(([name, value]) => [`--${name}`, value])];
+}
+
+function environment({ settings }: RunnerPodWish): unknown[] {
+  const field = (fieldPath: string) => ({ valueFrom: { fieldRef: { fieldPath } } });
+  return [
+    { name: 'HOME', value: '/tmp' }, // git wants one, and the root file system is read-only
+    { name: 'FAIRLEAD_OPERATOR_CA', value: settings.operatorCa },
+    { name: 'FAIRLEAD_POD_NAME', ...field('metadata.name') },
+    { name: 'FAIRLEAD_POD_NAMESPACE', ...field('metadata.namespace') },
+    { name: 'FAIRLEAD_POD_UID', ...field('metadata.uid') },
+    { name: 'FAIRLEAD_NODE_NAME', ...field('spec.nodeName') },
+  ];
+}
+
+function volumes({ pipeline, secrets, settings }: RunnerPodWish): unknown[] {
+  const claimName = pipeline.spec.state.sqlite?.claimName;
+  const token = { audience: settings.audience, expirationSeconds: TOKEN_S, path: 'token' };
+  return [
+    claimName === undefined ? { name: 'data', emptyDir: {} } : { name: 'data', persistentVolumeClaim: { claimName } },
+    { name: 'tmp', emptyDir: {} },
+    { name: 'token', projected: { sources: [{ serviceAccountToken: token }] } },
+    ...secrets.map((secretName) => ({ name: secretVolume(secretName), secret: { secretName, defaultMode: 0o440 } })),
+  ];
+}
+
+/** Volume names are shorter than names of Secrets and take no dots. */
+const secretVolume = (secret: string): string =>
+  bounded(`secret-${secret.replaceAll('.', '-')}-${shortHash(secret, 5)}`);
+
+/** Selector of all runner pods of the installation. */
+export const RUNNER_SELECTOR = `${LABELS.ownerUid},app.kubernetes.io/component=runner`;
