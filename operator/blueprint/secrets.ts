@@ -22,8 +22,8 @@ export function secretNames(pipeline: PipelineSpec, sources: readonly LiveSource
   return [...names].sort();
 }
 
+/** Entries of an array are its items, so one walk serves both. */
 function collect(value: unknown, names: Set<string>): void {
-  if (Array.isArray(value)) return value.forEach((item) => collect(item, names));
   if (typeof value !== 'object' || value === null) return;
   for (const [key, member] of Object.entries(value)) {
     if (key === 'secretKeyRef' && isRef(member)) names.add(member.name);
