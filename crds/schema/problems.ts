@@ -17,6 +17,8 @@ export interface FieldProblem {
   readonly expected?: string;
   /** Set for a field that does not exist. */
   readonly unknown?: boolean;
+  /** The field that such a one was probably meant to be. */
+  readonly meant?: string;
   /** Set where exactly one of these members must be set. */
   readonly members?: readonly string[];
 }
@@ -79,7 +81,7 @@ export function parse<T extends z.ZodType>(schema: T, input: unknown): Parsed<z.
   return { ok: false, problems: problems.filter((problem) => !isEcho(problem, problems)) };
 }
 
-/** That no variant is set follows from a misspelt one. */
+/** That no variant is set follows from one that does not exist. */
 const isEcho = ({ members, path }: FieldProblem, problems: readonly FieldProblem[]): boolean =>
   members !== undefined &&
   problems.some(
@@ -87,7 +89,7 @@ const isEcho = ({ members, path }: FieldProblem, problems: readonly FieldProblem
       other.unknown === true &&
       other.path.length === path.length + 1 &&
       path.every((key, index) => key === other.path[index]) &&
-      nearest(String(other.path.at(-1)), members) !== undefined,
+      (other.meant === undefined || members.includes(other.meant)),
   );
 
 // ---- from zod's issues to sentences ------------------------------------------------------------------------------
@@ -141,7 +143,12 @@ const valueAt = (root: unknown, path: FieldPath): unknown =>
 function unknownField(path: FieldPath, known: readonly string[]): FieldProblem {
   const near = nearest(String(path.at(-1)), known);
   const help = near === undefined ? `; known here: ${known.join(', ')}` : `; did you mean ${near}?`;
-  return { path, message: `unknown field${known.length === 0 ? '' : help}`, unknown: true };
+  return {
+    path,
+    message: `unknown field${known.length === 0 ? '' : help}`,
+    unknown: true,
+    ...(near !== undefined && { meant: near }),
+  };
 }
 
 const WORDS: Readonly<Record<string, string>> = {
