@@ -5,11 +5,17 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { cliReference } from '../cli/reference.ts';
+import { panels, picture, simulateTable } from '../cli/simulate/index.ts';
 import { generatedFiles } from '../crds/emit/index.ts';
 
 /** Text of each generated file, by path. */
 export async function generated(): Promise<ReadonlyMap<string, string>> {
-  return new Map([['docs/reference/cli.md', await cliReference()], ...generatedFiles()]);
+  const { first } = simulateTable(['fifo', 'fewest-held']);
+  return new Map([
+    ['docs/reference/cli.md', await cliReference()],
+    ['docs/pictures/fairness.svg', picture(panels(first))],
+    ...generatedFiles(),
+  ]);
 }
 
 /** Hash of every file that git tracks or would add. */

@@ -59,6 +59,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
   'runner/sources': { rooms: RUNNER_PORTS, types: ['crds/schema'] },
   'runner/steps': { rooms: [...RUNNER_PORTS, 'crds/schema'] },
   'runner/targets': { rooms: [...RUNNER_PORTS, 'runner/database'], types: ['crds/schema'] },
+  'runner/assemble': { rooms: ['runner', 'crds/schema'] },
   'runner/telemetry': { rooms: RUNNER_PORTS },
   'runner/clock.ts': { rooms: [] },
   'runner/main.ts': { rooms: ['runner', 'crds'] },

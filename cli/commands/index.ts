@@ -17,4 +17,9 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: 'Check Pipelines and LiveSources in YAML files',
     load: () => import('./validate.ts'),
   },
+  {
+    name: 'simulate',
+    summary: 'Compare serving rules on a workload, on a virtual clock',
+    load: () => import('./simulate.ts'),
+  },
 ];

@@ -1,0 +1,70 @@
+// `fairlead init`: writes a commented Pipeline for the folder that it is run in.
+import { existsSync, writeFileSync } from 'node:fs';
+import { basename, resolve } from 'node:path';
+import type { Command } from 'commander';
+import { CommandError } from '../exit.ts';
+
+interface Options {
+  readonly file: string;
+  readonly force?: boolean;
+}
+
+export function configure(command: Command): void {
+  command
+    .description('Write a commented Pipeline for the folder that it is run in.')
+    .option('-f, --file <file>', 'file to write', 'fairlead.yaml')
+    .option('--force', 'replace the file if it is there')
+    .action(run);
+}
+
+/** A name that Kubernetes takes, from a folder's name. */
+export function objectName(folder: string): string {
+  const plain = folder.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-');
+  return plain.slice(0, 40).replaceAll(/^-+|-+$/g, '') || 'index';
+}
+
+/** The file's text. */
+export function starterPipeline(name: string, folderIsGit: boolean): string {
+  const ignored = folderIsGit ? 'true              # files that git ignores are left out' : 'false';
+  return `# An index of this folder. Made by \`fairlead init\`; every field: docs/reference, or \`kubectl explain pipeline\`.
+#   fairlead dev -f fairlead.yaml --once       bring the index up to date
+#   fairlead dev -f fairlead.yaml --watch      and keep it so
+#   fairlead query -f fairlead.yaml "where is the retry policy?"
+apiVersion: fairlead.dev/v1alpha1
+kind: Pipeline
+metadata:
+  name: ${name}
+spec:
+  # maxInflightComponents: 1024       # how many files are worked on at once
+  component:                          # what is done with each file
+    steps:
+      - read: {maxBytes: 2Mi, onTooLarge: Skip}
+      - split: {by: code, chunkSize: 1200, overlap: 200}   # by: text or markdown for prose
+      - embed: {local: {}}            # a small model that ships; openai: {url: …, model: …} for a server of yours
+      - export: {target: index}
+  targets:
+    - name: index
+      sqlite: {table: chunks, vector: {dimensions: LOCAL_DIMENSIONS}}
+---
+apiVersion: fairlead.dev/v1alpha1
+kind: LiveSource
+metadata:
+  name: files
+spec:
+  pipelineRef: {name: ${name}}
+  source:
+    directory:
+      path: .
+      gitignore: ${ignored}
+      exclude: [".git/**", ".fairlead/**", "**/node_modules/**", "**/*.lock"]
+  mode: Watch                         # an update for each changed file; Refresh with interval: looks at times
+  deleteGuard: {maxPercent: 50, minItems: 20}   # a cycle that would delete more stops and asks
+`;
+}
+
+function run({ file, force }: Options): void {
+  if (existsSync(file) && force !== true)
+    throw new CommandError(`${file} is there already: give another name with -f, or --force to replace it`);
+  writeFileSync(file, starterPipeline(objectName(basename(resolve('.'))), existsSync('.git')));
+  process.stderr.write(`wrote ${file}; next: fairlead dev -f ${file} --once\n`);
+}

@@ -1,0 +1,63 @@
+// Prints what a search found: path, lines, score and the passage.
+import pc from 'picocolors';
+import type { SearchHit } from '../../runner/execute/index.ts';
+
+/** Lines of a passage that are printed for people; JSON has all of it. */
+const PASSAGE_LINES_MAX = 8;
+const LINE_WIDTH_MAX = 160;
+
+/** One answer, as programs get it. */
+export interface Answer {
+  readonly rank: number;
+  readonly path: string;
+  /** From 1, both inclusive; absent where the item has no lines. */
+  readonly lines?: { readonly start: number; readonly end: number };
+  readonly score: number;
+  readonly passage: string;
+  readonly source: string;
+  readonly pipeline: string;
+  readonly bytes?: { readonly start: number; readonly end: number };
+  readonly language?: string;
+  readonly fields?: Readonly<Record<string, unknown>>;
+}
+
+/** Hits as answers, in their order. */
+export function answersOf(hits: readonly SearchHit[], pipeline: string): Answer[] {
+  return hits.map(({ source, key, score, element }, at) => ({
+    rank: at + 1,
+    path: key,
+    ...(element.place && { lines: { start: element.place.startLine, end: element.place.endLine } }),
+    score: Number(score.toPrecision(6)),
+    passage: element.text ?? '',
+    source,
+    pipeline,
+    ...(element.place && { bytes: { start: element.place.startByte, end: element.place.endByte } }),
+    ...(element.language !== undefined && { language: element.language }),
+    ...(element.fields !== undefined && { fields: element.fields }),
+  }));
+}
+
+function passageLines(passage: string): string[] {
+  const lines = passage
+    .replace(/^\s*\n/, '')
+    .trimEnd()
+    .split('\n');
+  const cut = lines.slice(0, PASSAGE_LINES_MAX).map((line) => {
+    const plain = line.replaceAll('\t', '  ').replaceAll('\r', '');
+    return plain.length > LINE_WIDTH_MAX ? `${plain.slice(0, LINE_WIDTH_MAX - 1)}…` : plain;
+  });
+  const more = lines.length - cut.length;
+  return more > 0 ? [...cut, `… ${more} more ${more === 1 ? 'line' : 'lines'}`] : cut;
+}
+
+/** Answers for people. */
+export function answersText(answers: readonly Answer[]): string {
+  if (answers.length === 0) return 'nothing found\n';
+  return answers
+    .map(({ rank, path, lines, score, passage }) => {
+      const place = lines === undefined ? path : `${path}:${lines.start}-${lines.end}`;
+      const head = `${pc.bold(`${rank}. ${place}`)}  ${pc.dim(`score ${score.toFixed(4)}`)}`;
+      return [head, ...passageLines(passage).map((line) => `   ${line}`)].map((line) => `${line.trimEnd()}\n`).join('');
+    })
+    .join('\n');
+}

@@ -1,0 +1,4 @@
+export { PICTURE_SLOTS_MAX, picture } from './picture.ts';
+export { printFigures, printJson, printTable } from './print.ts';
+export { panels, type Simulation, simulateAll, simulateTable } from './run.ts';
+export { parseWorkload, RULE_NAMES, type RuleName, type Workload, WorkloadError } from './workload.ts';
