@@ -1,1 +1,3 @@
+export * from './cards/allocate.ts';
+export * from './cards/offer.ts';
 export * from './runners/plan.ts';
