@@ -23,7 +23,6 @@ export class RunEntry implements Run, Placed {
   readonly load: Load;
   readonly component: string | undefined;
   readonly version: string | undefined;
-  readonly of: unknown;
   /** Class that it asks for; once granted, the class whose room it takes. */
   room: Room;
   state: RunState = 'waiting';
@@ -43,7 +42,7 @@ export class RunEntry implements Run, Placed {
     brood: Brood,
     room: Room,
     load: Load,
-    identity: { readonly component?: string; readonly version?: string; readonly of?: unknown },
+    identity: { readonly component?: string; readonly version?: string },
   ) {
     this.number = number;
     this.brood = brood;
@@ -51,7 +50,6 @@ export class RunEntry implements Run, Placed {
     this.load = load;
     this.component = identity.component;
     this.version = identity.version;
-    this.of = identity.of;
   }
 
   get update(): Branch {

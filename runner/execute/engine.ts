@@ -38,7 +38,6 @@ export interface EngineOptions {
   readonly plan: PipelinePlan;
   /** By name of the LiveSource. */
   readonly sources: ReadonlyMap<string, SourcePlan>;
-  readonly uplink: Uplink;
   readonly clock: Clock;
   /** In [0, 1); for jitter. */
   readonly random?: () => number;
@@ -52,6 +51,11 @@ export class Engine implements Runner {
 
   constructor(options: EngineOptions) {
     this.#services = servicesOf(options);
+  }
+
+  /** Whom the engine answers to; called once, before the first `start`. */
+  connect(uplink: Uplink): void {
+    this.#services.uplink = uplink;
   }
 
   /** Runs that execute here or wait for their children. */
@@ -118,17 +122,24 @@ export class Engine implements Runner {
   }
 }
 
+/** Stands for the dispatcher until `connect`. */
+const NOBODY = new Proxy({} as Uplink, {
+  get: () => () => {
+    throw new Error('the engine is not connected to a dispatcher yet');
+  },
+});
+
 async function refuseModule(run: Run): Promise<RunOutcome> {
   const message = `the component ${run.order.path} is of a user's module, and this runner has none`;
   return { kind: 'failed', counts: NO_COUNTS, error: { class: 'invalid', message } };
 }
 
 function servicesOf(options: EngineOptions): Services {
-  const { state, uplink, clock, cards } = options;
+  const { state, clock, cards } = options;
   const plan = compilePlan(options.plan);
   return {
     state,
-    uplink,
+    uplink: NOBODY,
     clock,
     random: options.random ?? Math.random,
     plan,

@@ -21,7 +21,8 @@ export interface HeldCard {
 
 export interface Services {
   readonly state: StateStore;
-  readonly uplink: Uplink;
+  /** Set when the engine is connected. */
+  uplink: Uplink;
   readonly clock: Clock;
   readonly random: () => number;
   readonly plan: CompiledPlan;
