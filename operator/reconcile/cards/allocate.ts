@@ -2,7 +2,8 @@
 //
 //   C1. Cards go one pod at a time to the namespace that holds the fewest (divided by its weight), within it to the Pipeline that
 //       holds the fewest, within that to the class that holds the fewest: water that fills the lowest vessel first.
-//   C2. Among equals a pod that is there already stays: an allocation made twice is the same, and nothing is drained to move.
+//   C2. Among equals a pod that is there already stays, where that settles; else names decide. Either way an allocation that was
+//       carried out changes at most once more by itself: pods of mixed sizes never swing to and fro.
 //   C3. A claim never gets more than it wants; what it leaves goes to the others, so one Pipeline alone may use all.
 //   C4. Every resource (a MIG profile is one) is its own pool. A pod whose cards do not fit is passed over and holds nobody back.
 
@@ -33,6 +34,15 @@ interface Filling {
 
 /** Pods that each claim may have, aligned with `claims`. */
 export function allocateCards(claims: readonly CardClaim[], pool: CardPool): number[] {
+  const keeping = allocateOnce(claims, pool);
+  const again = allocateOnce(holding(claims, keeping), pool);
+  return keeping.every((pods, at) => pods === again[at]) ? keeping : allocateOnce(holding(claims, []), pool); // C2
+}
+
+const holding = (claims: readonly CardClaim[], pods: readonly number[]): CardClaim[] =>
+  claims.map((claim, at) => ({ ...claim, heldPods: pods[at] ?? 0 }));
+
+function allocateOnce(claims: readonly CardClaim[], pool: CardPool): number[] {
   const fillings = claims.map((claim): Filling => ({ claim, pods: 0 }));
   for (const resourceName of new Set(claims.map((claim) => claim.resourceName))) {
     const rivals = fillings.filter(({ claim }) => claim.resourceName === resourceName);
