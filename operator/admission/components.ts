@@ -37,6 +37,13 @@ export class Components {
     return others;
   }
 
+  /** Runs of the component, in order of arrival. */
+  runsOf(component: string): readonly RunEntry[] {
+    const runs: RunEntry[] = [];
+    for (let run = this.#first.get(component); run; run = run.twin) runs.push(run);
+    return runs;
+  }
+
   *#all(run: RunEntry): Generator<RunEntry> {
     if (run.component === undefined) return;
     for (let other = this.#first.get(run.component); other; other = other.twin) yield other;

@@ -23,6 +23,7 @@ export class RunEntry implements Run, Placed {
   readonly load: Load;
   readonly component: string | undefined;
   readonly version: string | undefined;
+  readonly of: unknown;
   /** Class that it asks for; once granted, the class whose room it takes. */
   room: Room;
   state: RunState = 'waiting';
@@ -42,7 +43,7 @@ export class RunEntry implements Run, Placed {
     brood: Brood,
     room: Room,
     load: Load,
-    identity: { readonly component?: string; readonly version?: string },
+    identity: { readonly component?: string; readonly version?: string; readonly of?: unknown },
   ) {
     this.number = number;
     this.brood = brood;
@@ -50,6 +51,7 @@ export class RunEntry implements Run, Placed {
     this.load = load;
     this.component = identity.component;
     this.version = identity.version;
+    this.of = identity.of;
   }
 
   get update(): Branch {

@@ -162,6 +162,11 @@ export class AdmissionTree {
     return run;
   }
 
+  /** Runs of a component that wait, follow or are in flight, in order of arrival. */
+  runsOf(component: string): readonly Run[] {
+    return this.#components.runsOf(component);
+  }
+
   /** Gives a granted run back. `succeeded`: followers of its version share its outcome (A9). */
   release(granted: Run, ending: 'succeeded' | 'failed'): Released {
     const run = runOf(granted);

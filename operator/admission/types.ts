@@ -46,6 +46,8 @@ export interface RequestOptions {
   readonly component?: string;
   /** Runs of one component with equal versions share one outcome; absent: never shared. */
   readonly version?: string;
+  /** Whatever the caller wants to find again at the run; the tree never looks at it. */
+  readonly of?: unknown;
 }
 
 /**
@@ -59,6 +61,8 @@ export interface Run {
   /** Arrival number: runs that ask later have greater ones. */
   readonly number: number;
   readonly state: RunState;
+  /** What the caller gave with the request. */
+  readonly of: unknown;
   readonly update: Branch;
   /** Class whose room it takes while it executes; absent while it waits for any class, or where no classes are set. */
   readonly runnerClass: string | undefined;

@@ -208,9 +208,12 @@ export interface Target {
   readonly shared: boolean;
   /**
    * Creates or migrates the target's own tables; refuses a table that is not Fairlead's. Answers `rebuilt` if the settings changed so that
-   * its old rows are gone and every item must be written again (dimensions, metric).
+   * its old rows are gone and every item must be written again (dimensions, metric); `adopted` if it holds rows of a state of this Pipeline that
+   * was lost: they stay searchable, each component's old rows go with its first change, and the rest goes with `sweep`.
    */
-  prepare(): Promise<'ready' | 'rebuilt'>;
+  prepare(): Promise<'ready' | 'rebuilt' | 'adopted'>;
+  /** After `adopted`, once every source was listed whole: removes what no component has claimed. Answers how many components' rows went. */
+  sweep?(): Promise<number>;
   /** Applies a group of components' changes, in order. Called only where `shared` is false. A rejection may have applied some of them. */
   apply(changes: readonly RowChange[]): Promise<void>;
   /** Vectors that rows hold, by memo key; where a target cannot answer it returns nothing. */

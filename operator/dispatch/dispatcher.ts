@@ -1,0 +1,270 @@
+// The dispatcher: brings what the tree grants to runners, and what runners say back to the tree.
+// Owns:   the one table of live runs (runs.ts), seats (placement.ts), open updates and live sources (updates.ts), watchers (watchers.ts).
+// Leaves: who is next (operator/admission), when an update begins (operator/triggers), what a run does (the engine, behind `Runner`),
+//         whether a runner still lives (operator/gateway).
+// All calls return at once and decide at once; what they cause on runners and observers leaves when the turn is over (outbox.ts), so a
+// runner that answers at once never finds a decision half made.
+import type {
+  ComponentPath,
+  MountRequest,
+  RunNumber,
+  Runner,
+  RunOutcome,
+  SourceChange,
+  UpdateProgress,
+  Uplink,
+} from '../../runner/protocol/index.ts';
+import { AdmissionTree, type Limits, type ServingRule } from '../admission/index.ts';
+import type { Clock } from '../clock.ts';
+import type { SourceSettings, SourceStart } from './open-update.ts';
+import { type Defer, Outbox } from './outbox.ts';
+import { Placement } from './placement.ts';
+import type { DispatchEvents } from './ports.ts';
+import { Runs } from './runs.ts';
+import { Seat } from './seat.ts';
+import type { UpdateStart, UpdateView } from './update.ts';
+import { Updates } from './updates.ts';
+import { Watchers } from './watchers.ts';
+
+export interface DispatcherOptions {
+  readonly clock: Clock;
+  /** Runs that may hold a slot at once (`maxInflightComponents`): 1 to 1,000,000. */
+  readonly slotsMax: number;
+  /** Leadership epoch; 1 where nobody else leads. */
+  readonly epoch: number;
+  /** Default: fewest held first. */
+  readonly rule?: ServingRule;
+  readonly limits?: Limits;
+  readonly events?: DispatchEvents;
+  /** When a turn is over. Default: a microtask later. */
+  readonly defer?: Defer;
+}
+
+export interface RunnerStart {
+  /** Unique among the runners that are there. */
+  readonly name: string;
+  readonly runnerClass: string;
+  /** Runs that it executes at once. */
+  readonly slots: number;
+  readonly runner: Runner;
+}
+
+/** A runner that joined. */
+export interface JoinedRunner {
+  /** What the runner calls. */
+  readonly uplink: Uplink;
+  readonly seat: Seat;
+}
+
+export class Dispatcher {
+  readonly #tree: AdmissionTree;
+  readonly #placement: Placement;
+  readonly #outbox: Outbox;
+  readonly #events: DispatchEvents;
+  readonly #runs: Runs;
+  readonly #updates: Updates;
+  readonly #watchers: Watchers;
+  readonly #seats = new Map<string, Seat>();
+  #joined = 0;
+
+  constructor(options: DispatcherOptions) {
+    const { clock, epoch, events = {}, rule, limits } = options;
+    const outbox = new Outbox(options.defer ?? queueMicrotask);
+    const tree = new AdmissionTree({
+      slots: options.slotsMax,
+      // A tree without classes grants whatever the runners; with one that has no room, runs wait for the first runner.
+      rooms: { none: 0 },
+      ...(rule === undefined ? {} : { rule }),
+      ...(limits === undefined ? {} : { limits }),
+    });
+    const placement = new Placement((runnerClass, size) => this.#runs.start(tree.setRoom(runnerClass, size)));
+    const shared = { tree, placement, outbox, clock, epoch, events };
+    this.#events = events;
+    this.#outbox = outbox;
+    this.#tree = tree;
+    this.#placement = placement;
+    this.#runs = new Runs({
+      ...shared,
+      openUpdates: () => [...this.#updates.open.keys()],
+      rootStarted: (update) => this.#updates.started(update),
+      rootEnded: (update, outcome) => this.#updates.ended(update, outcome),
+      updateEmpty: (update) => this.#updates.empty(update),
+    });
+    this.#watchers = new Watchers({
+      ...shared,
+      runs: this.#runs,
+      seats: () => this.#seats.values(),
+      closed: (run) => this.#updates.watcherClosed(run),
+    });
+    this.#updates = new Updates({ ...shared, runs: this.#runs, watchers: this.#watchers });
+  }
+
+  // ---- runners ----------------------------------------------------------------------------------------------------
+
+  addRunner(start: RunnerStart): JoinedRunner {
+    if (this.#seats.has(start.name)) throw new Error(`a runner named ${start.name} is there already`);
+    const seat = new Seat({ ...start, ordinal: this.#joined++ });
+    this.#seats.set(seat.name, seat);
+    this.#events.runnerJoined?.(seat.name, seat.runnerClass, seat.slots);
+    this.#placement.add(seat);
+    this.#watchers.seatJoined();
+    return { seat, uplink: this.#uplinkOf(seat) };
+  }
+
+  /** The runner takes nothing new, except children of what it has. */
+  drainRunner(seat: Seat): void {
+    this.#placement.setPhase(seat, 'draining');
+  }
+
+  /** Not heard of: all that it has counts as held and it takes nothing, until it is heard or removed. */
+  silenceRunner(seat: Seat): void {
+    this.#placement.setPhase(seat, 'silent');
+  }
+
+  /** Heard again. */
+  resumeRunner(seat: Seat): void {
+    this.#placement.setPhase(seat, 'serving');
+    this.#watchers.seatJoined();
+  }
+
+  resizeRunner(seat: Seat, slots: number): void {
+    this.#placement.resize(seat, slots);
+  }
+
+  /** The runner is gone for certain, or its time is up: what it had is asked for again, and each slot goes back once (D4, D6). */
+  removeRunner(seat: Seat): void {
+    if (seat.phase === 'gone') return;
+    this.#placement.setPhase(seat, 'gone');
+    this.#seats.delete(seat.name);
+    const lost = this.#runs.lost(seat);
+    this.#watchers.lost(seat);
+    this.#events.runnerLeft?.(seat.name, lost > 0 ? 'lost' : 'removed');
+  }
+
+  seats(): Iterable<Seat> {
+    return this.#seats.values();
+  }
+
+  // ---- live sources and updates -----------------------------------------------------------------------------------
+
+  openSource(start: SourceStart): void {
+    this.#updates.openSource(start);
+  }
+
+  /** New weight and limits decide the next freed slot already, for what waits too (F70). */
+  editSource(name: string, settings: SourceSettings): void {
+    this.#updates.editSource(name, settings);
+  }
+
+  /** Ends the source's watcher and updates; what executes is told to stop. */
+  closeSource(name: string, why: string): void {
+    this.#updates.closeSource(name, why);
+  }
+
+  /** Puts the source's watcher onto a runner, and keeps it there; what it sees comes through `SourceStart.onChanged`. */
+  watchSource(name: string, runnerClass?: string): void {
+    this.#updates.watchSource(name, runnerClass);
+  }
+
+  unwatchSource(name: string): void {
+    this.#updates.unwatchSource(name);
+  }
+
+  startUpdate(start: UpdateStart): UpdateView {
+    return this.#updates.startUpdate(start);
+  }
+
+  cancelUpdate(name: string, why: string): void {
+    this.#updates.cancelUpdate(name, why);
+  }
+
+  /** Open updates by name, in the order in which they were opened. */
+  get updates(): ReadonlyMap<string, UpdateView> {
+    return this.#updates.open;
+  }
+
+  // ---- the pool ---------------------------------------------------------------------------------------------------
+
+  /** Down: takes effect as runs end (A6). */
+  setSlots(slotsMax: number): void {
+    this.#runs.start(this.#tree.setSlots(slotsMax));
+  }
+
+  setLimits(limits: Limits): void {
+    this.#runs.start(this.#tree.setLimits(this.#tree.pool, limits));
+  }
+
+  /** The tree, to look at: for snapshots, explanations and audits. */
+  get tree(): Pick<AdmissionTree, 'slots' | 'pool'> {
+    return this.#tree;
+  }
+
+  /** Live runs of all kinds. */
+  get liveRuns(): number {
+    return this.#runs.size;
+  }
+
+  /** Delivers at once what the end of the turn would deliver. */
+  flush(): void {
+    this.#outbox.flush();
+  }
+
+  // ---- what runners say -------------------------------------------------------------------------------------------
+
+  #uplinkOf(seat: Seat): Uplink {
+    return {
+      mount: (parent, request) => this.#mount(seat, parent, request),
+      unmount: (parent, mount) => this.#unmount(seat, parent, mount),
+      exited: (run, outcome) => this.#exited(seat, run, outcome),
+      progress: (run, progress) => this.#progress(seat, run, progress),
+      tookOver: (run, from, paths) => this.#tookOver(seat, run, from, paths),
+      changed: (run, changes) => this.#changed(seat, run, changes),
+    };
+  }
+
+  #mount(seat: Seat, parentNumber: RunNumber, request: MountRequest): void {
+    const parent = this.#runs.on(seat, parentNumber);
+    if (parent === undefined) return;
+    const why = parent.cancelledWhy ?? parent.update.cancelledWhy;
+    if (why !== undefined) {
+      const outcome: RunOutcome = { kind: 'cancelled', why };
+      this.#outbox.post({ kind: 'mountEnded', to: seat.runner, run: parentNumber, mount: request.mount, outcome });
+    } else if (request.kind === 'watch') this.#updates.mountSource(parent, request);
+    else if (parent.kind === 'watch') this.#updates.mountUpdate(parent, request);
+    else {
+      const run = this.#runs.create(request, parent.update, parent);
+      if (request.kind === 'delete') this.#watchers.clear(run.path, () => this.#runs.askUnlessOver(run));
+      else this.#runs.ask(run);
+    }
+  }
+
+  #unmount(seat: Seat, parentNumber: RunNumber, mount: number): void {
+    const parent = this.#runs.on(seat, parentNumber);
+    const child = parent && this.#runs.childOf(parent, mount);
+    if (child === undefined) return;
+    if (child.kind === 'watch') this.#watchers.stop(child, 'unmounted');
+    else this.#runs.cancelAll(child, 'unmounted');
+  }
+
+  #exited(seat: Seat, number: RunNumber, outcome: RunOutcome): void {
+    const run = this.#runs.on(seat, number);
+    if (run === undefined) return;
+    if (run.kind === 'watch') this.#watchers.exited(run, outcome);
+    else this.#runs.exited(run, outcome);
+  }
+
+  #progress(seat: Seat, number: RunNumber, progress: UpdateProgress): void {
+    const run = this.#runs.on(seat, number);
+    if (run !== undefined) this.#updates.progress(run, progress);
+  }
+
+  #tookOver(seat: Seat, number: RunNumber, from: string, paths: readonly ComponentPath[]): void {
+    if (this.#runs.on(seat, number) === undefined) return;
+    for (const path of paths) this.#runs.supersede(path, from);
+  }
+
+  #changed(seat: Seat, number: RunNumber, changes: readonly SourceChange[]): void {
+    const run = this.#runs.on(seat, number);
+    if (run?.kind === 'watch') this.#updates.changed(run, changes);
+  }
+}

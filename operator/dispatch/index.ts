@@ -1,0 +1,6 @@
+export { Dispatcher, type DispatcherOptions, type JoinedRunner, type RunnerStart } from './dispatcher.ts';
+export type { SourceSettings, SourceStart } from './open-update.ts';
+export type { Defer } from './outbox.ts';
+export type * from './ports.ts';
+export type { Seat, SeatPhase } from './seat.ts';
+export type * from './update.ts';

@@ -1,0 +1,144 @@
+// A live run: asked for and not ended. What waits costs one such object, so fields are few and links are intrusive.
+import type { Json, MountRequest, RunNumber, RunOrder } from '../../runner/protocol/index.ts';
+import type { Run } from '../admission/index.ts';
+import type { CancelTimer } from '../clock.ts';
+import type { OpenUpdate } from './open-update.ts';
+import type { RunView } from './ports.ts';
+import type { Seat } from './seat.ts';
+
+/** Where a run stands (D1). Only the dispatcher changes it. */
+export type LiveState =
+  /** In the tree: for a slot, or for the outcome of another run of its component. */
+  | { readonly phase: 'asked'; readonly ask: Run }
+  /** Without a slot until its back-off is over (A13). */
+  | { readonly phase: 'parked'; readonly wake: CancelTimer }
+  /** On a runner. */
+  | { readonly phase: 'executing'; readonly seat: Seat; readonly ask: Run }
+  /** A `watch` run on a runner: it takes no slot. */
+  | { readonly phase: 'watching'; readonly seat: Seat }
+  /** A `watch` run, while there is no runner or an older one at its path still drains. */
+  | { readonly phase: 'unplaced' }
+  | { readonly phase: 'ended' };
+
+export const UNPLACED: LiveState = { phase: 'unplaced' };
+export const ENDED: LiveState = { phase: 'ended' };
+
+export class LiveRun implements RunView {
+  readonly number: RunNumber;
+  readonly request: MountRequest;
+  readonly update: OpenUpdate;
+  /** Run that mounted it; undefined for a root run, and once the attempt that mounted it is over. */
+  parent: LiveRun | undefined;
+  state: LiveState = UNPLACED;
+  /** Grants so far. */
+  attempt = 0;
+  /** Runners that went away under it. */
+  losses = 0;
+  /** What its parked attempt left for the next one. */
+  resume: Json | undefined;
+  /** Why it was cancelled; it may still execute. */
+  cancelledWhy: string | undefined;
+  /** The attempt that mounted it was cut short, and the next one will mount its component again. */
+  isAbandoned = false;
+  /** Whether it counts on its seat: a parent whose slot is lent does not (P3). */
+  isCounted = false;
+  /** Live children, oldest first. */
+  firstChild: LiveRun | undefined;
+  lastChild: LiveRun | undefined;
+  previousSibling: LiveRun | undefined;
+  nextSibling: LiveRun | undefined;
+  requestedAtMs: number;
+
+  constructor(
+    number: RunNumber,
+    request: MountRequest,
+    update: OpenUpdate,
+    parent: LiveRun | undefined,
+    nowMs: number,
+  ) {
+    this.number = number;
+    this.request = request;
+    this.update = update;
+    this.parent = parent;
+    this.requestedAtMs = nowMs;
+  }
+
+  get path(): string {
+    return this.request.path;
+  }
+
+  get kind(): string {
+    return this.request.kind;
+  }
+
+  get mount(): number {
+    return this.request.mount;
+  }
+
+  /** Seat that has it. */
+  get seat(): Seat | undefined {
+    return this.state.phase === 'executing' || this.state.phase === 'watching' ? this.state.seat : undefined;
+  }
+
+  /** Run whose slot it may borrow: its parent (A7); for an update of a live source the run that mounted that one (A8). */
+  get lender(): LiveRun | undefined {
+    return this.parent?.kind === 'watch' ? this.parent.parent : this.parent;
+  }
+}
+
+type Draft = { -readonly [K in keyof RunOrder]: RunOrder[K] };
+
+/** What the runner gets for the present attempt. */
+export function orderOf(run: LiveRun, epoch: number, openUpdates: () => readonly string[]): RunOrder {
+  const { request, update, parent } = run;
+  const order: Draft = {
+    token: { epoch, run: run.number, attempt: run.attempt },
+    update: update.name,
+    path: request.path,
+    kind: request.kind,
+  };
+  if (request.source !== undefined) order.source = request.source;
+  if (request.key !== undefined) order.key = request.key;
+  if (request.version !== undefined) order.version = request.version;
+  if (request.input !== undefined) order.input = request.input;
+  if (request.runnerClass !== undefined) order.runnerClass = request.runnerClass;
+  if (request.rows !== undefined) order.rows = request.rows;
+  if (request.bytes !== undefined) order.bytes = request.bytes;
+  if (request.reprocess !== undefined) order.reprocess = request.reprocess;
+  if (parent !== undefined) order.parentRun = parent.number;
+  if (run.losses > 0) order.losses = run.losses;
+  if (run.resume !== undefined) order.resume = run.resume;
+  if (update.start.traceparent !== undefined) order.traceparent = update.start.traceparent;
+  if (update.root === run) addRootFields(order, update, openUpdates);
+  return order;
+}
+
+function addRootFields(order: Draft, update: OpenUpdate, openUpdates: () => readonly string[]): void {
+  const { trigger, allowDeletes, releaseQuarantined } = update.start;
+  order.trigger = trigger;
+  if (allowDeletes !== undefined) order.allowDeletes = allowDeletes;
+  if (releaseQuarantined !== undefined) order.releaseQuarantined = releaseQuarantined;
+  if (order.kind === 'cycle') order.openUpdates = openUpdates();
+}
+
+export function addChild(parent: LiveRun, child: LiveRun): void {
+  child.previousSibling = parent.lastChild;
+  if (parent.lastChild === undefined) parent.firstChild = child;
+  else parent.lastChild.nextSibling = child;
+  parent.lastChild = child;
+}
+
+export function removeChild(parent: LiveRun, child: LiveRun): void {
+  if (child.previousSibling === undefined) parent.firstChild = child.nextSibling;
+  else child.previousSibling.nextSibling = child.nextSibling;
+  if (child.nextSibling === undefined) parent.lastChild = child.previousSibling;
+  else child.nextSibling.previousSibling = child.previousSibling;
+  child.previousSibling = undefined;
+  child.nextSibling = undefined;
+}
+
+export function childrenOf(parent: LiveRun): LiveRun[] {
+  const children: LiveRun[] = [];
+  for (let child = parent.firstChild; child !== undefined; child = child.nextSibling) children.push(child);
+  return children;
+}

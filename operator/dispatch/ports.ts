@@ -1,0 +1,41 @@
+// Ports of dispatch: what it tells others. Nothing here changes a decision.
+import type { RunNumber, RunOutcome } from '../../runner/protocol/index.ts';
+import type { UpdateEnding, UpdateView } from './update.ts';
+
+/** A live run as events show it. */
+export interface RunView {
+  readonly number: RunNumber;
+  readonly path: string;
+  readonly kind: string;
+  readonly update: UpdateView;
+  readonly parentRun?: RunNumber;
+  readonly attempt: number;
+  readonly losses: number;
+  readonly requestedAtMs: number;
+}
+
+/** Why a run got its slot now. */
+export interface GrantReason {
+  /** The slot is its parent's. */
+  readonly isLoan: boolean;
+  readonly waitedMs: number;
+  readonly runner: string;
+  /** What the tree compared, level by level, for a run that waited; see `operator/admission`. */
+  readonly compared?: unknown;
+}
+
+/** Follows what dispatch does. Called in the middle of decisions: implementations only take notes. */
+export interface DispatchEvents {
+  updateOpened?(update: UpdateView): void;
+  updateEnded?(update: UpdateView, ending: UpdateEnding): void;
+  requested?(run: RunView): void;
+  granted?(run: RunView, reason: GrantReason): void;
+  /** The run is over, executed or not. */
+  ended?(run: RunView, outcome: RunOutcome): void;
+  /** Its attempt ended; it asks again after `resumeAfterMs`. */
+  parked?(run: RunView, resumeAfterMs: number): void;
+  /** Its runner went away; it asks again. */
+  lost?(run: RunView, runner: string): void;
+  runnerJoined?(runner: string, runnerClass: string, slots: number): void;
+  runnerLeft?(runner: string, why: 'removed' | 'lost'): void;
+}

@@ -1,0 +1,343 @@
+// The table of live runs, and what happens to one of them from its request to its end.
+//   D1. Every live run is in exactly one state, and each mount is answered exactly once.
+//   D2. A run executes on at most one seat. What a seat says of a run that it does not execute any more is ignored.
+//   D3. A grant has a token that is greater than any earlier one of its run and of its component.
+//   D4. A slot goes back once: when the run ended, was parked, or when its runner is known to be gone.
+//   D6. A run whose runner is gone is asked for again with the same number and the next attempt, and no retry is charged (F89).
+// Not here: `watch` runs, which take no slot (watchers.ts), and updates (dispatcher.ts).
+import {
+  type ComponentPath,
+  firstRunNumber,
+  type MountRequest,
+  NO_COUNTS,
+  type RunNumber,
+  type RunOutcome,
+} from '../../runner/protocol/index.ts';
+import type { AdmissionTree, RequestOptions, Run } from '../admission/index.ts';
+import type { Clock } from '../clock.ts';
+import { addChild, childrenOf, ENDED, LiveRun, orderOf, removeChild, UNPLACED } from './live-run.ts';
+import type { OpenUpdate } from './open-update.ts';
+import type { Outbox } from './outbox.ts';
+import type { Placement } from './placement.ts';
+import type { DispatchEvents } from './ports.ts';
+import type { Seat } from './seat.ts';
+
+/** How long a run waits that may not share a runner and found none for itself (P4). */
+const TRY_AGAIN_MS = 1_000;
+
+export interface RunsOptions {
+  readonly tree: AdmissionTree;
+  readonly placement: Placement;
+  readonly outbox: Outbox;
+  readonly clock: Clock;
+  readonly epoch: number;
+  readonly events: DispatchEvents;
+  /** Names of all open updates. */
+  readonly openUpdates: () => readonly string[];
+  /** The first attempt of an update's root run starts. */
+  readonly rootStarted: (update: OpenUpdate) => void;
+  /** An update's root run is over (D5). */
+  readonly rootEnded: (update: OpenUpdate, outcome: RunOutcome) => void;
+  /** The last run of an update is over. */
+  readonly updateEmpty: (update: OpenUpdate) => void;
+}
+
+export class Runs {
+  readonly #tree: AdmissionTree;
+  readonly #placement: Placement;
+  readonly #outbox: Outbox;
+  readonly #clock: Clock;
+  readonly #epoch: number;
+  readonly #events: DispatchEvents;
+  readonly #options: RunsOptions;
+  readonly #table = new Map<RunNumber, LiveRun>();
+  #nextNumber: RunNumber;
+
+  constructor(options: RunsOptions) {
+    this.#tree = options.tree;
+    this.#placement = options.placement;
+    this.#outbox = options.outbox;
+    this.#clock = options.clock;
+    this.#epoch = options.epoch;
+    this.#events = options.events;
+    this.#options = options;
+    this.#nextNumber = firstRunNumber(options.epoch);
+  }
+
+  get size(): number {
+    return this.#table.size;
+  }
+
+  all(): Iterable<LiveRun> {
+    return this.#table.values();
+  }
+
+  get(number: RunNumber): LiveRun | undefined {
+    return this.#table.get(number);
+  }
+
+  /** The run, if this seat has it (D2). */
+  on(seat: Seat, number: RunNumber): LiveRun | undefined {
+    const run = this.#table.get(number);
+    return run?.seat === seat ? run : undefined;
+  }
+
+  /** Makes a run without asking for a slot. */
+  create(request: MountRequest, update: OpenUpdate, parent: LiveRun | undefined): LiveRun {
+    const run = new LiveRun(this.#nextNumber++, request, update, parent, this.#clock.nowMs());
+    this.#table.set(run.number, run);
+    run.losses = update.losses.get(run.path) ?? 0;
+    update.liveRuns++;
+    if (parent !== undefined) addChild(parent, run);
+    this.#events.requested?.(run);
+    return run;
+  }
+
+  /** Asks the tree for a slot. */
+  ask(run: LiveRun): void {
+    const { run: ask, granted } = this.#tree.request(run.update.branch, wishOf(run));
+    run.state = { phase: 'asked', ask };
+    this.#recount(run.lender);
+    this.start(granted);
+  }
+
+  /** Brings granted runs to runners. */
+  start(granted: readonly Run[]): void {
+    for (const ask of granted) this.#startOne(ask);
+  }
+
+  /** The runner says that the run's attempt is over. */
+  exited(run: LiveRun, outcome: RunOutcome): void {
+    if (run.state.phase !== 'executing') return;
+    if (outcome.kind === 'parked' && run.cancelledWhy === undefined) this.#park(run, outcome);
+    else this.#end(run, outcome.kind === 'parked' ? cancelled(run.cancelledWhy) : outcome);
+  }
+
+  /** Stops a run: one that does not execute ends now, one that does is told and ends when its runner says so. */
+  cancel(run: LiveRun, why: string): void {
+    if (run.cancelledWhy !== undefined) return;
+    run.cancelledWhy = why;
+    const { state } = run;
+    if (state.phase === 'executing') this.#outbox.post({ kind: 'cancel', to: state.seat.runner, run: run.number, why });
+    else this.settle(run, cancelled(why));
+  }
+
+  /** Stops a run and everything below it. */
+  cancelAll(run: LiveRun, why: string): void {
+    this.cancel(run, why);
+    for (const child of childrenOf(run)) this.cancelAll(child, why);
+  }
+
+  /** Ends a run that does not execute. */
+  settle(run: LiveRun, outcome: RunOutcome): void {
+    const { state } = run;
+    if (state.phase === 'parked') state.wake();
+    const granted = state.phase === 'asked' ? this.#tree.withdraw(state.ask) : NOBODY;
+    this.over(run, outcome);
+    this.start(granted);
+  }
+
+  /** The child that the parent mounted under this number. */
+  childOf(parent: LiveRun, mount: number): LiveRun | undefined {
+    for (let child = parent.firstChild; child !== undefined; child = child.nextSibling) {
+      if (child.mount === mount) return child;
+    }
+    return undefined;
+  }
+
+  /** A newer update has the work: the older update's runs of the component that do not execute end, and never take a slot. */
+  supersede(path: ComponentPath, update: string): void {
+    for (const { of } of [...this.#tree.runsOf(path)]) {
+      const run = of as LiveRun;
+      if (run.update.name === update && run.state.phase === 'asked') this.settle(run, { kind: 'superseded' });
+    }
+  }
+
+  /** Asks for a slot, for a run that had to wait for something else first. */
+  askUnlessOver(run: LiveRun): void {
+    if (run.state.phase === 'unplaced') this.ask(run);
+  }
+
+  /**
+   * The seat's runner is gone: what it executed is asked for again (D6), except children of attempts that are cut short here or were before:
+   * the parent's next attempt mounts those again. Answers how many runs the runner had.
+   */
+  lost(seat: Seat): number {
+    const runs = [...this.#table.values()].filter((run) => run.state.phase === 'executing' && run.seat === seat);
+    for (const run of runs) {
+      this.#events.lost?.(run, seat.name);
+      if (run.isCounted) run.losses++;
+    }
+    for (const run of runs) this.#abandonChildren(run, true);
+    for (const run of runs) {
+      if (run.cancelledWhy !== undefined) this.#end(run, cancelled(run.cancelledWhy));
+      else if (run.isAbandoned) {
+        run.update.losses.set(run.path, run.losses);
+        this.#end(run, cancelled(ABANDONED));
+      } else {
+        this.#interrupt(run);
+        this.ask(run);
+      }
+    }
+    return runs.length;
+  }
+
+  #startOne(ask: Run): void {
+    const run = ask.of as LiveRun;
+    const seat = this.#placement.choose({
+      runnerClass: ask.runnerClass,
+      preferred: run.parent?.seat,
+      losses: run.losses,
+    });
+    if (seat === undefined) {
+      this.#giveBack(run, ask);
+      return;
+    }
+    const isFirst = run.attempt === 0;
+    run.attempt++;
+    run.state = { phase: 'executing', seat, ask };
+    this.#recount(ask.loanOf?.of as LiveRun | undefined);
+    this.#recount(run);
+    this.#events.granted?.(run, {
+      isLoan: ask.loanOf !== undefined,
+      waitedMs: this.#clock.nowMs() - run.requestedAtMs,
+      runner: seat.name,
+    });
+    const order = orderOf(run, this.#epoch, this.#options.openUpdates);
+    this.#outbox.post({ kind: 'start', to: seat.runner, order });
+    if (isFirst) this.announce(run);
+  }
+
+  announce(run: LiveRun): void {
+    const { parent } = run;
+    if (run.update.root === run) this.#options.rootStarted(run.update);
+    const parentSeat = parent?.seat;
+    if (parent === undefined || parentSeat === undefined) return;
+    this.#outbox.post({ kind: 'mountStarted', to: parentSeat.runner, run: parent.number, mount: run.mount });
+  }
+
+  /** No runner may have it now (P4): the slot goes to others, and it asks again soon. */
+  #giveBack(run: LiveRun, ask: Run): void {
+    this.#wait(run, run.losses > 0 ? TRY_AGAIN_MS : 0);
+    this.#release(ask, 'failed');
+  }
+
+  #park(run: LiveRun, outcome: RunOutcome & { readonly kind: 'parked' }): void {
+    run.resume = outcome.resume;
+    this.#events.parked?.(run, outcome.resumeAfterMs);
+    this.#interrupt(run);
+    this.#wait(run, outcome.resumeAfterMs);
+  }
+
+  #wait(run: LiveRun, delayMs: number): void {
+    run.requestedAtMs = this.#clock.nowMs() + delayMs;
+    run.state = { phase: 'parked', wake: this.#clock.after(delayMs, () => this.ask(run)) };
+  }
+
+  /** The attempt is over and the run is not: its slot goes back, and what it mounted belongs to nobody. */
+  #interrupt(run: LiveRun): void {
+    const { state } = run;
+    if (state.phase !== 'executing') return;
+    this.#abandonChildren(run, true);
+    this.#leaveSeat(run, state.seat);
+    run.state = UNPLACED;
+    this.#release(state.ask, 'failed');
+  }
+
+  #end(run: LiveRun, outcome: RunOutcome): void {
+    const { state } = run;
+    if (state.phase !== 'executing') return;
+    this.#abandonChildren(run, false);
+    this.#leaveSeat(run, state.seat);
+    this.over(run, outcome);
+    const reused = this.#release(state.ask, outcome.kind === 'done' ? 'succeeded' : 'failed');
+    for (const { of } of reused) this.over(of as LiveRun, reusedOutcome(outcome));
+  }
+
+  /** Gives a slot back (D4). Answers the runs that the outcome serves too. */
+  #release(ask: Run, ending: 'succeeded' | 'failed'): readonly Run[] {
+    const lender = ask.loanOf?.of as LiveRun | undefined;
+    const { granted, reused } = this.#tree.release(ask, ending);
+    this.#recount(lender);
+    this.start(granted);
+    return reused;
+  }
+
+  /** Children of an attempt that is over: those that wait are withdrawn, those that execute go on without a parent. */
+  #abandonChildren(run: LiveRun, isCutShort: boolean): void {
+    for (const child of childrenOf(run)) {
+      removeChild(run, child);
+      child.parent = undefined;
+      if (child.kind === 'watch') continue;
+      child.isAbandoned = isCutShort;
+      if (child.state.phase === 'executing') run.update.orphans.add(child);
+      else this.settle(child, cancelled(ABANDONED));
+    }
+  }
+
+  /** The run is out of the table, and whoever waits for it knows. */
+  over(run: LiveRun, outcome: RunOutcome): void {
+    const { parent, update } = run;
+    run.state = ENDED;
+    if (outcome.kind === 'done') update.losses.delete(run.path);
+    this.#table.delete(run.number);
+    this.#events.ended?.(run, outcome);
+    update.orphans.delete(run);
+    if (parent !== undefined) {
+      removeChild(parent, run);
+      this.#recount(run.lender);
+      const seat = parent.seat;
+      if (seat !== undefined) {
+        this.#outbox.post({ kind: 'mountEnded', to: seat.runner, run: parent.number, mount: run.mount, outcome });
+      }
+    }
+    if (update.root === run) this.#options.rootEnded(update, outcome);
+    if (--update.liveRuns === 0) this.#options.updateEmpty(update);
+  }
+
+  #leaveSeat(run: LiveRun, seat: Seat): void {
+    if (!run.isCounted) return;
+    run.isCounted = false;
+    this.#placement.vacate(seat, run.losses);
+  }
+
+  /** Counts a run on its seat exactly while the tree says that it executes (P3). */
+  #recount(run: LiveRun | undefined): void {
+    if (run === undefined || run.state.phase !== 'executing') return;
+    const { ask, seat } = run.state;
+    if (ask.isExecuting === run.isCounted) return;
+    run.isCounted = ask.isExecuting;
+    if (run.isCounted) this.#placement.occupy(seat, run.losses);
+    else this.#placement.vacate(seat, run.losses);
+  }
+}
+
+/** Kinds that are components: one execution at a time, and outcomes that can be shared (A9). Roots that list are none. */
+const isComponent = (run: LiveRun): boolean => run.kind !== 'cycle' && run.kind !== 'pipeline';
+
+/** What the tree needs to know of a run. */
+function wishOf(run: LiveRun): RequestOptions {
+  const { request, parent } = run;
+  const wish: { -readonly [K in keyof RequestOptions]: RequestOptions[K] } = { of: run };
+  // Updates of a live source borrow by their branch, not one by one (A8).
+  if (parent?.state.phase === 'executing') wish.lender = parent.state.ask;
+  if (request.runnerClass !== undefined) wish.runnerClass = request.runnerClass;
+  if (request.rows !== undefined) wish.rows = request.rows;
+  if (request.bytes !== undefined) wish.bytes = request.bytes;
+  if (isComponent(run)) {
+    wish.component = run.path;
+    if (request.version !== undefined) wish.version = request.version;
+  }
+  return wish;
+}
+
+const NOBODY: readonly Run[] = [];
+
+const ABANDONED = 'the run that mounted it ended';
+
+const cancelled = (why = 'cancelled'): RunOutcome => ({ kind: 'cancelled', why });
+
+/** What a run gets that waited for another one's outcome (A9): the work was counted once already. */
+function reusedOutcome(outcome: RunOutcome): RunOutcome {
+  return outcome.kind === 'done' ? { ...outcome, counts: { ...NO_COUNTS, unchanged: 1 } } : outcome;
+}

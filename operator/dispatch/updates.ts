@@ -1,0 +1,269 @@
+// Live sources and updates while they are open.
+//   D5. An update is over when its root run is; its branch closes with its last run.
+//   D7. A cancelled update starts nothing more: what waits ends now, what executes is told, what is mounted meanwhile is refused.
+//   D8. Closing a source ends its watcher and its updates; its branch closes when the last of them is over.
+import {
+  type ComponentPath,
+  type Counts,
+  childPath,
+  itemPath,
+  type MountRequest,
+  NO_COUNTS,
+  type RunOutcome,
+  type SourceChange,
+  type UpdateProgress,
+  updateResult,
+} from '../../runner/protocol/index.ts';
+import type { AdmissionTree } from '../admission/index.ts';
+import type { Clock } from '../clock.ts';
+import type { LiveRun } from './live-run.ts';
+import { OpenSource, OpenUpdate, type SourceSettings, type SourceStart } from './open-update.ts';
+import type { Outbox } from './outbox.ts';
+import type { DispatchEvents } from './ports.ts';
+import type { Runs } from './runs.ts';
+import type { UpdateEnding, UpdateStart, UpdateView } from './update.ts';
+import type { Watchers } from './watchers.ts';
+
+export interface UpdatesOptions {
+  readonly tree: AdmissionTree;
+  readonly runs: Runs;
+  readonly watchers: Watchers;
+  readonly outbox: Outbox;
+  readonly clock: Clock;
+  readonly epoch: number;
+  readonly events: DispatchEvents;
+}
+
+export class Updates {
+  readonly #options: UpdatesOptions;
+  /** LiveSources by name. */
+  readonly #sources = new Map<string, OpenSource>();
+  readonly #open = new Map<string, OpenUpdate>();
+  #opened = 0;
+
+  constructor(options: UpdatesOptions) {
+    this.#options = options;
+  }
+
+  // ---- live sources -----------------------------------------------------------------------------------------------
+
+  openSource(start: SourceStart): void {
+    if (this.#sources.has(start.name)) throw new Error(`a live source named ${start.name} is open already`);
+    const { tree } = this.#options;
+    const { name, weight, limits } = start;
+    const settings = { ...(weight === undefined ? {} : { weight }), ...(limits === undefined ? {} : { limits }) };
+    this.#sources.set(name, new OpenSource(start, tree.openSource(tree.pool, name, settings)));
+  }
+
+  /** New weight and limits; they decide the next freed slot, for what waits already too (F70). */
+  editSource(name: string, settings: SourceSettings): void {
+    const { tree, runs } = this.#options;
+    const { branch } = this.#source(name);
+    tree.setWeight(branch, settings.weight ?? 1);
+    runs.start(tree.setLimits(branch, settings.limits ?? {}));
+  }
+
+  closeSource(name: string, why: string): void {
+    const source = this.#source(name);
+    this.#sources.delete(name);
+    this.#closeSource(source, why);
+  }
+
+  /** Puts the source's watcher onto a runner, and keeps it there. */
+  watchSource(name: string, runnerClass?: string): void {
+    const source = this.#source(name);
+    if (source.watcher !== undefined) return;
+    const request: MountRequest = {
+      mount: 0,
+      path: childPath('', name),
+      kind: 'watch',
+      source: name,
+      ...(runnerClass === undefined ? {} : { runnerClass }),
+    };
+    const bracket = this.#bracket(`${name}-watch`, { kind: 'cycle', source: name, trigger: 'watch' }, request, source);
+    source.watcher = this.#options.runs.create(request, bracket, undefined);
+    this.#options.watchers.open(source.watcher, false);
+  }
+
+  unwatchSource(name: string): void {
+    const { watcher } = this.#source(name);
+    if (watcher !== undefined) this.#options.watchers.stop(watcher, 'the source is not watched any more');
+  }
+
+  /** A component mounts a live source: it stands under the live source whose update mounted it, and borrows that run's slot (A8). */
+  mountSource(parent: LiveRun, request: MountRequest): void {
+    if (parent.state.phase !== 'executing') return;
+    const { tree, runs, watchers } = this.#options;
+    const { update } = parent;
+    const branch = tree.openSource(update.of?.branch ?? tree.pool, request.path, { mountedBy: parent.state.ask });
+    const source = new OpenSource({ name: request.path }, branch);
+    source.watcher = runs.create(request, this.#bracket(update.name, update.start, request, source), parent);
+    watchers.open(source.watcher, true);
+  }
+
+  /** A watcher is over for good. What a mounted live source still has goes on, and its branch closes with the last of it. */
+  watcherClosed(run: LiveRun): void {
+    const source = run.update.of;
+    if (source?.watcher !== run) return;
+    source.watcher = undefined;
+    if (this.#sources.get(source.name) === source) return;
+    source.isClosing = true;
+    this.#closeIfEmpty(source);
+  }
+
+  changed(watcher: LiveRun, changes: readonly SourceChange[]): void {
+    this.#options.watchers.saw(watcher);
+    const onChanged = watcher.update.of?.onChanged;
+    if (onChanged !== undefined) this.#tell(() => onChanged(changes));
+  }
+
+  // ---- updates ----------------------------------------------------------------------------------------------------
+
+  /** Opens an update; its root run asks for a slot at once. */
+  startUpdate(start: UpdateStart): UpdateView {
+    const source = start.source === undefined ? undefined : this.#source(start.source);
+    const path = pathOf(start);
+    return this.#begin(start, rootRequest(start, path), source, undefined);
+  }
+
+  /** A live source that a component mounted makes an update: its root run is a child of the watcher. */
+  mountUpdate(watcher: LiveRun, request: MountRequest): void {
+    const { source, key } = request;
+    const start: UpdateStart = {
+      kind: key === undefined ? 'cycle' : 'key',
+      trigger: 'live',
+      ...(source === undefined ? {} : { source }),
+      ...(key === undefined ? {} : { key }),
+    };
+    this.#begin(start, request, watcher.update.of, watcher);
+  }
+
+  cancelUpdate(name: string, why: string): void {
+    const update = this.#open.get(name);
+    if (update !== undefined) this.#cancel(update, why);
+  }
+
+  progress(root: LiveRun, progress: UpdateProgress): void {
+    const { update } = root;
+    if (update.root !== root) return;
+    update.progress = progress;
+    const { observer } = update;
+    if (observer?.progress !== undefined) this.#tell(() => observer.progress?.(update));
+  }
+
+  /** Its root run begins, for the first time. */
+  started(update: OpenUpdate): void {
+    update.startedAtMs = this.#options.clock.nowMs();
+    const { observer } = update;
+    if (observer?.started !== undefined) this.#tell(() => observer.started?.(update));
+  }
+
+  /** Its root run is over (D5). */
+  ended(update: OpenUpdate, outcome: RunOutcome): void {
+    const counts = countsOf(outcome, update.progress.counts);
+    const ending: UpdateEnding = { result: updateResult(outcome), counts, outcome };
+    update.ending = ending;
+    this.#open.delete(update.name);
+    this.#options.events.updateEnded?.(update, ending);
+    const { observer } = update;
+    if (observer?.ended !== undefined) this.#tell(() => observer.ended?.(update, ending));
+  }
+
+  /** Its last run is over. */
+  empty(update: OpenUpdate): void {
+    if (update.isBracket) return;
+    const { tree, runs } = this.#options;
+    const { granted } = tree.remove(update.branch);
+    update.of?.updates.delete(update);
+    if (update.of !== undefined) this.#closeIfEmpty(update.of);
+    runs.start(granted);
+  }
+
+  get open(): ReadonlyMap<string, UpdateView> {
+    return this.#open;
+  }
+
+  #begin(
+    start: UpdateStart,
+    request: MountRequest,
+    source: OpenSource | undefined,
+    watcher: LiveRun | undefined,
+  ): UpdateView {
+    const { tree, runs, epoch, clock, events } = this.#options;
+    const name = `${start.source ?? 'pipeline'}-${epoch}-${++this.#opened}`;
+    const branch = tree.openUpdate(source?.branch ?? tree.pool, name);
+    const update = new OpenUpdate(name, start, { path: request.path, branch, of: source }, clock.nowMs());
+    this.#open.set(name, update);
+    source?.updates.add(update);
+    events.updateOpened?.(update);
+    update.root = runs.create(request, update, watcher);
+    runs.ask(update.root);
+    return update;
+  }
+
+  /** Stands for the update in what a watcher is told; it is none, so nobody waits for its end. */
+  #bracket(name: string, start: UpdateStart, request: MountRequest, source: OpenSource): OpenUpdate {
+    const place = { path: request.path, branch: source.branch, of: source };
+    return new OpenUpdate(name, start, place, this.#options.clock.nowMs());
+  }
+
+  /** D7. */
+  #cancel(update: OpenUpdate, why: string): void {
+    if (update.cancelledWhy !== undefined) return;
+    update.cancelledWhy = why;
+    const { runs } = this.#options;
+    for (const orphan of [...update.orphans]) runs.cancelAll(orphan, why);
+    if (update.ending === undefined) runs.cancelAll(update.root, why);
+  }
+
+  /** D8. */
+  #closeSource(source: OpenSource, why: string): void {
+    source.isClosing = true;
+    const { watcher } = source;
+    if (watcher !== undefined) this.#options.watchers.stop(watcher, why);
+    for (const update of [...source.updates]) this.#cancel(update, why);
+    this.#closeIfEmpty(source);
+  }
+
+  #closeIfEmpty(source: OpenSource): void {
+    if (!source.isClosing || source.updates.size > 0) return;
+    source.isClosing = false;
+    const { tree, runs } = this.#options;
+    runs.start(tree.remove(source.branch).granted);
+  }
+
+  #source(name: string): OpenSource {
+    const source = this.#sources.get(name);
+    if (source === undefined) throw new Error(`no live source named ${name} is open`);
+    return source;
+  }
+
+  #tell(tell: () => void): void {
+    this.#options.outbox.post({ kind: 'tell', tell });
+  }
+}
+
+function pathOf(start: UpdateStart): ComponentPath {
+  if (start.source === undefined) return '';
+  return start.key === undefined ? childPath('', start.source) : itemPath(start.source, start.key);
+}
+
+function rootRequest(start: UpdateStart, path: ComponentPath): MountRequest {
+  const { source, key, input, reprocess, runnerClass } = start;
+  return {
+    mount: 0,
+    path,
+    kind: start.kind === 'key' ? 'item' : start.kind,
+    ...(source === undefined ? {} : { source }),
+    ...(key === undefined ? {} : { key }),
+    ...(input === undefined ? {} : { input }),
+    ...(reprocess === undefined ? {} : { reprocess }),
+    ...(runnerClass === undefined ? {} : { runnerClass }),
+  };
+}
+
+/** What an update counted; one that was cut short keeps what it had reported. */
+function countsOf(outcome: RunOutcome, reported: Counts): Counts {
+  if (outcome.kind === 'done' || outcome.kind === 'failed') return outcome.counts;
+  return outcome.kind === 'superseded' ? { ...NO_COUNTS, superseded: 1 } : reported;
+}

@@ -1,0 +1,8 @@
+// What triggers need from whoever runs updates; the dispatcher fits.
+import type { UpdateStart, UpdateView } from '../dispatch/index.ts';
+
+export interface UpdateDoor {
+  /** Opens an update; what becomes of it comes through `UpdateStart.observer`. */
+  startUpdate(start: UpdateStart): UpdateView;
+  cancelUpdate(name: string, why: string): void;
+}

@@ -1,0 +1,129 @@
+// Everything that makes updates of one LiveSource: its schedule, its watcher, people, and edits.
+
+import type { SourceChange } from '../../runner/protocol/index.ts';
+import type { CancelTimer, Clock } from '../clock.ts';
+import type { UpdateEnding, UpdateView } from '../dispatch/index.ts';
+import { Cycles, type CycleWish } from './cycles.ts';
+import { KeyUpdates } from './keys.ts';
+import type { UpdateDoor } from './ports.ts';
+import { type Schedule, ScheduleTimer } from './schedule.ts';
+
+export interface SourceTriggerSettings {
+  /** `Refresh`: cycles on the schedule. `Watch`: per-key updates as changes arrive; the schedule is the net under the events. */
+  readonly mode: 'Refresh' | 'Watch';
+  /** Absent: cycles only when something else triggers them. */
+  readonly schedule?: Schedule;
+  readonly suspend?: boolean;
+}
+
+/** Told about the updates of one source. */
+export interface SourceObserver {
+  opened?(update: UpdateView): void;
+  started?(update: UpdateView): void;
+  progress?(update: UpdateView): void;
+  listed?(update: UpdateView): void;
+  ended?(update: UpdateView, ending: UpdateEnding): void;
+}
+
+/** How long the first cycle in Watch mode waits for the watcher to be armed: a watcher that cannot start must not stop the indexing. */
+export const ARM_PATIENCE_MS = 10_000;
+
+export class SourceTriggers {
+  readonly source: string;
+  readonly cycles: Cycles;
+  readonly keys: KeyUpdates;
+  readonly #clock: Clock;
+  readonly #timer: ScheduleTimer;
+  #settings: SourceTriggerSettings;
+  #cancelPatience: CancelTimer | undefined;
+  #isStarted = false;
+
+  constructor(options: {
+    readonly clock: Clock;
+    readonly door: UpdateDoor;
+    readonly source: string;
+    readonly settings: SourceTriggerSettings;
+    readonly observer?: SourceObserver;
+  }) {
+    const { clock, door, source, settings, observer = {} } = options;
+    this.source = source;
+    this.#clock = clock;
+    this.#settings = settings;
+    this.#timer = new ScheduleTimer(clock, () => this.want({ trigger: this.#settings.schedule?.kind ?? 'interval' }));
+    this.cycles = new Cycles({
+      door,
+      source,
+      observer: {
+        ...observer,
+        opened: (update) => {
+          if (this.#settings.schedule?.kind === 'interval') this.#timer.stop();
+          observer.opened?.(update);
+        },
+        listed: (update) => {
+          this.#countFromNow();
+          observer.listed?.(update);
+        },
+      },
+    });
+    this.keys = new KeyUpdates({ door, source, observer, overflow: () => this.want({ trigger: 'watch' }) });
+  }
+
+  /** The source exists now: the first cycle begins, in Watch mode as soon as the watcher is armed (its `rescan` says so). */
+  start(): void {
+    if (this.#isStarted) return;
+    this.#isStarted = true;
+    this.#applySuspension();
+    if (this.#settings.mode === 'Refresh') this.want({ trigger: 'start' });
+    else this.#cancelPatience = this.#clock.after(ARM_PATIENCE_MS, () => this.want({ trigger: 'start' }));
+  }
+
+  /** A cycle is wanted: by a schedule, a person, a push, an edit. */
+  want(wish: CycleWish): void {
+    this.#cancelPatience?.();
+    this.#cancelPatience = undefined;
+    this.cycles.want(wish);
+  }
+
+  /** What the watcher, or a push, saw. */
+  changed(changes: readonly SourceChange[], trigger = 'watch'): void {
+    for (const change of changes) {
+      if (change.kind === 'rescan' || this.#settings.suspend === true) this.want({ trigger });
+      else this.keys.changed(change, trigger);
+    }
+  }
+
+  /** New settings from now on; a source that goes on after a suspension lists at once. */
+  edit(settings: SourceTriggerSettings): void {
+    const wasSuspended = this.#settings.suspend === true;
+    this.#settings = settings;
+    if (!this.#isStarted) return;
+    this.#applySuspension();
+    if (wasSuspended && settings.suspend !== true) this.want({ trigger: 'resume' });
+  }
+
+  /** When the schedule is due next; undefined: never. */
+  get dueAtMs(): number | undefined {
+    return this.#timer.dueAtMs;
+  }
+
+  close(): void {
+    this.#timer.stop();
+    this.#cancelPatience?.();
+    this.cycles.close();
+  }
+
+  /** T4: an interval counts from the end of the listing. */
+  #countFromNow(): void {
+    if (this.#settings.schedule?.kind === 'interval') this.#timer.set(this.#activeSchedule());
+  }
+
+  #applySuspension(): void {
+    this.#timer.set(this.#activeSchedule());
+    if (this.#settings.suspend === true) this.cycles.shut('suspended');
+    else this.cycles.unshut('suspended');
+  }
+
+  #activeSchedule(): Schedule | undefined {
+    return this.#settings.suspend === true ? undefined : this.#settings.schedule;
+  }
+}

@@ -1,0 +1,4 @@
+// Adapters of the port `Target`: places where rows go.
+export { TargetRefused } from './ownership.ts';
+export { SqliteTarget, type SqliteTargetOptions } from './sqlite/target.ts';
+export type { Metric, VectorColumn } from './vectors.ts';

@@ -1,0 +1,71 @@
+// A runner that executes nothing: it keeps what it was told, and the test plays its runs.
+import type {
+  FencingToken,
+  MountRequest,
+  RunNumber,
+  Runner,
+  RunOrder,
+  RunOutcome,
+  Uplink,
+} from '../../runner/protocol/index.ts';
+import { NO_COUNTS } from '../../runner/protocol/index.ts';
+
+export const DONE: RunOutcome = { kind: 'done', counts: NO_COUNTS };
+export const FAILED: RunOutcome = {
+  kind: 'failed',
+  counts: { ...NO_COUNTS, failed: 1 },
+  error: { class: 'internal', message: 'it broke' },
+};
+
+export class ScriptedRunner implements Runner {
+  uplink!: Uplink;
+  /** Runs that execute here by number, in the order in which they came. */
+  readonly running = new Map<RunNumber, RunOrder>();
+  readonly orders: RunOrder[] = [];
+  readonly cancels = new Map<RunNumber, string>();
+  readonly mountsStarted: string[] = [];
+  readonly mountsEnded = new Map<string, RunOutcome>();
+  readonly tokens = new Map<RunNumber, FencingToken>();
+
+  start(order: RunOrder): void {
+    this.orders.push(order);
+    this.running.set(order.token.run, order);
+  }
+
+  cancel(run: RunNumber, why: string): void {
+    this.cancels.set(run, why);
+  }
+
+  renewed(run: RunNumber, token: FencingToken): void {
+    this.tokens.set(run, token);
+  }
+
+  mountStarted(parent: RunNumber, mount: number): void {
+    this.mountsStarted.push(`${parent}/${mount}`);
+  }
+
+  mountEnded(parent: RunNumber, mount: number, outcome: RunOutcome): void {
+    if (this.mountsEnded.has(`${parent}/${mount}`)) throw new Error(`mount ${parent}/${mount} ended twice`);
+    this.mountsEnded.set(`${parent}/${mount}`, outcome);
+  }
+
+  /** The run of a path that executes here. */
+  runAt(path: string): RunNumber {
+    for (const [run, order] of this.running) if (order.path === path) return run;
+    throw new Error(`nothing executes at ${path}; there is ${this.paths().join(', ') || 'nothing'}`);
+  }
+
+  paths(): string[] {
+    return [...this.running.values()].map(({ path }) => path);
+  }
+
+  exit(path: string, outcome: RunOutcome = DONE): void {
+    const run = this.runAt(path);
+    this.running.delete(run);
+    this.uplink.exited(run, outcome);
+  }
+
+  mount(parentPath: string, request: Partial<MountRequest> & { readonly path: string }): void {
+    this.uplink.mount(this.runAt(parentPath), { mount: 1, kind: 'module', ...request });
+  }
+}
