@@ -1,36 +1,96 @@
-// From a step's spec to the step.
-import type { EmbedSpec, StepSpec } from '../../crds/schema/index.ts';
+// The steps of a process: what they share (threads, endpoints), and from a step's spec to the step.
+import {
+  DEFAULT_STEP_TIMEOUT,
+  durationMs,
+  type EmbedSpec,
+  type EndpointSpec,
+  type StepSpec,
+} from '../../crds/schema/index.ts';
+import type { Clock } from '../clock.ts';
 import type { Step } from '../execute/index.ts';
 import { StepError } from '../sdk/index.ts';
 import { openEmbed } from './embed/embed-step.ts';
 import type { Embedder } from './embed/embedder.ts';
 import { openHashEmbedder } from './embed/hash-embedder.ts';
+import { OpenaiEmbedder } from './embed/openai-embedder.ts';
+import { Endpoints } from './endpoint/endpoint.ts';
 import { openRead } from './read/read-step.ts';
 import { openSplit } from './split/split-step.ts';
-import type { WorkerPool } from './workers/pool.ts';
+import { openWorkerPool, type WorkerPool } from './workers/pool.ts';
 
-/** What steps need from the process that they run in. One for all steps of a runner. */
-export interface StepDeps {
-  readonly pool: WorkerPool;
+export type SecretFrom = NonNullable<EndpointSpec['keyFrom']>;
+
+export interface StepHostOptions {
+  readonly clock: Clock;
+  /** Value of a secret, read anew at each use. Throws a message for people that names the reference. */
+  readonly secret: (from: SecretFrom) => Promise<string>;
+  /** Threads for CPU-heavy steps at most; default: what the CPU limit allows. */
+  readonly threads?: number;
+}
+
+export interface StepOptions {
   /** Width of the vectors that the Pipeline's targets store, where one says; an embedder of another width is refused. */
   readonly vectorDimensions?: number;
 }
 
 /** A parsed step that this room implements: `forEach`, `module` and `export` belong to the engine. */
-export type OwnStepSpec = Pick<StepSpec, 'read' | 'split' | 'embed'>;
+export type OwnStepSpec = Pick<StepSpec, 'read' | 'split' | 'embed' | 'batch' | 'timeout'>;
 
-/** Opens a step of this room. Throws StepError (`invalid`) for a spec that cannot work. */
-export async function openStep(spec: OwnStepSpec, deps: StepDeps): Promise<Step> {
+/** Embeds the text of a query as a Pipeline embeds its rows. */
+export interface QueryEmbedder {
+  readonly dimensions: number | undefined;
+  embed(text: string, signal: AbortSignal): Promise<Float32Array>;
+  close(): Promise<void>;
+}
+
+/** All steps of one process come from here, so that they share threads, connections and rates. */
+export interface StepHost {
+  /** Opens a step of this room. Throws StepError (`invalid`) for a spec that cannot work. */
+  openStep(spec: OwnStepSpec, options?: StepOptions): Promise<Step>;
+  openQueryEmbedder(spec: EmbedSpec, options?: StepOptions): Promise<QueryEmbedder>;
+  /** Ends the threads; steps are closed by whoever opened them. */
+  close(): Promise<void>;
+}
+
+export function openStepHost(options: StepHostOptions): StepHost {
+  const pool = openWorkerPool({
+    clock: options.clock,
+    ...(options.threads === undefined ? {} : { threads: options.threads }),
+  });
+  const shared: Shared = { pool, endpoints: new Endpoints(options) };
+  return {
+    openStep: (spec, own = {}) => openStep(spec, shared, own),
+    openQueryEmbedder: (spec, own = {}) => openQueryEmbedder(spec, shared, own),
+    close: () => pool.close(),
+  };
+}
+
+interface Shared {
+  readonly pool: WorkerPool;
+  readonly endpoints: Endpoints;
+}
+
+async function openStep(spec: OwnStepSpec, shared: Shared, options: StepOptions): Promise<Step> {
   if (spec.read !== undefined) return openRead(spec.read);
-  if (spec.split !== undefined) return openSplit(spec.split, deps.pool);
-  if (spec.embed !== undefined) return openEmbed(spec.embed, await openEmbedder(spec.embed, deps));
+  if (spec.split !== undefined) return openSplit(spec.split, shared.pool);
+  if (spec.embed !== undefined) return openEmbed(spec.embed, await openEmbedder(spec.embed, spec, shared, options));
   throw new StepError('invalid', `a step needs one of read, split, embed; it has ${Object.keys(spec).join(', ')}`);
 }
 
-/** Opens an embedder by itself, without the step around it. */
-export async function openEmbedder(spec: EmbedSpec, deps: StepDeps): Promise<Embedder> {
-  const embedder = await embedderOf(spec, deps);
-  const want = deps.vectorDimensions;
+type CommonSpec = Pick<OwnStepSpec, 'batch' | 'timeout'>;
+
+/** A request must end well before the attempt does, so that a batch that timed out can be tried in halves. */
+const requestTimeoutMs = (spec: CommonSpec): number =>
+  Math.min(60_000, Math.ceil(durationMs(spec.timeout ?? DEFAULT_STEP_TIMEOUT) / 5));
+
+async function openEmbedder(
+  spec: EmbedSpec,
+  common: CommonSpec,
+  shared: Shared,
+  options: StepOptions,
+): Promise<Embedder> {
+  const embedder = await embedderOf(spec, common, shared, options);
+  const want = options.vectorDimensions;
   if (want !== undefined && embedder.dimensions !== undefined && embedder.dimensions !== want) {
     await embedder.close();
     throw new StepError(
@@ -41,24 +101,30 @@ export async function openEmbedder(spec: EmbedSpec, deps: StepDeps): Promise<Emb
   return embedder;
 }
 
-async function embedderOf(spec: EmbedSpec, deps: StepDeps): Promise<Embedder> {
-  if (spec.hash !== undefined) return openHashEmbedder(spec.hash, deps.pool);
+async function embedderOf(
+  spec: EmbedSpec,
+  common: CommonSpec,
+  { pool, endpoints }: Shared,
+  options: StepOptions,
+): Promise<Embedder> {
+  if (spec.hash !== undefined) return openHashEmbedder(spec.hash, pool);
+  if (spec.openai !== undefined) {
+    const dimensions = spec.openai.dimensions ?? options.vectorDimensions;
+    const settings = { spec: spec.openai, batch: common.batch, timeoutMs: requestTimeoutMs(common), dimensions };
+    return new OpenaiEmbedder(settings, endpoints.open(spec.openai));
+  }
   throw new StepError('invalid', 'embed needs exactly one of hash, local and openai');
 }
 
-/** Embeds the text of a query as the Pipeline embeds its rows; `close` it after use. */
-export async function openQueryEmbedder(
-  spec: EmbedSpec,
-  deps: StepDeps,
-): Promise<{ embed(text: string, signal: AbortSignal): Promise<Float32Array>; close(): Promise<void> }> {
-  const embedder = await openEmbedder(spec, deps);
+async function openQueryEmbedder(spec: EmbedSpec, shared: Shared, options: StepOptions): Promise<QueryEmbedder> {
+  const embedder = await openEmbedder(spec, {}, shared, options);
   const item = { source: '', key: 'the query', version: '' };
   return {
+    dimensions: embedder.dimensions,
     async embed(text, signal) {
       const call = { item, signal, withCard: <T>(body: (cards: undefined) => Promise<T>) => body(undefined) };
-      const [vector] = await embedder.embed([`${spec.queryPrefix ?? ''}${text}`], call);
-      if (vector === undefined) throw new StepError('internal', 'embed: no vector came back for the query');
-      return vector;
+      const [vector] = embedder.embed([`${spec.queryPrefix ?? ''}${text}`], call);
+      return vector!;
     },
     close: () => embedder.close(),
   };

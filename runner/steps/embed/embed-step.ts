@@ -3,7 +3,7 @@
 import { hash } from 'node:crypto';
 import type { EmbedSpec } from '../../../crds/schema/index.ts';
 import type { Step, StepContext } from '../../execute/index.ts';
-import { type Element, StepError } from '../../sdk/index.ts';
+import type { Element } from '../../sdk/index.ts';
 import type { Embedder } from './embedder.ts';
 
 export function openEmbed(spec: EmbedSpec, embedder: Embedder): Step {
@@ -49,36 +49,36 @@ async function vectorsOf(
 ): Promise<ReadonlyMap<string, KnownVector>> {
   if (texts.length === 0) return new Map();
   if (!embedder.remembers) {
-    const vectors = await computed(texts, context, embedder);
+    const vectors = await Promise.all(embedder.embed(texts, context));
     return new Map(texts.map((text, i) => [text, { vector: vectors[i]! }]));
   }
   const keys = texts.map((text) => vectorKey(embedder.identity, text));
   const found = context.reprocess ? [] : await context.memo.get(keys);
-  const missing = texts.flatMap((_, i) => (found[i] === undefined ? [i] : []));
-  const fresh = await computed(
-    missing.map((i) => texts[i]!),
-    context,
-    embedder,
-  );
-  context.memo.put(missing.map((i, n) => ({ key: keys[i]!, value: bytesOf(fresh[n]!) })));
-  const byIndex = new Map(missing.map((i, n) => [i, fresh[n]!]));
-  return new Map(
-    texts.map((text, i) => [text, { vector: byIndex.get(i) ?? floatsOf(found[i]!), vectorKey: keys[i]! }]),
-  );
-}
-
-/** A vector less than texts would shift all that follow: it is a failure, never a row (F27). */
-async function computed(
-  texts: readonly string[],
-  context: StepContext,
-  embedder: Embedder,
-): Promise<readonly Float32Array[]> {
-  if (texts.length === 0) return [];
-  const vectors = await embedder.embed(texts, context);
-  if (vectors.length !== texts.length) {
-    throw new StepError('internal', `embed: ${vectors.length} vectors came back for ${texts.length} texts`);
+  const known = new Map<string, KnownVector>();
+  const missing: number[] = [];
+  for (const [i, text] of texts.entries()) {
+    const bytes = found[i];
+    if (bytes === undefined) missing.push(i);
+    else known.set(text, { vector: floatsOf(bytes), vectorKey: keys[i]! });
   }
-  return vectors;
+  const fresh =
+    missing.length === 0
+      ? []
+      : embedder.embed(
+          missing.map((i) => texts[i]!),
+          context,
+        );
+  const results = await Promise.allSettled(
+    fresh.map(async (result, n) => {
+      const i = missing[n]!;
+      const vector = await result;
+      // Remembered as it comes: when another text of the item fails, the next attempt need not ask for this one again.
+      context.memo.put([{ key: keys[i]!, value: bytesOf(vector) }]);
+      known.set(texts[i]!, { vector, vectorKey: keys[i]! });
+    }),
+  );
+  for (const result of results) if (result.status === 'rejected') throw result.reason;
+  return known;
 }
 
 const bytesOf = (vector: Float32Array): Uint8Array =>

@@ -11,7 +11,7 @@ export interface Embedder {
   readonly remembers: boolean;
   /** Width of the vectors; undefined until the server's first reply tells. */
   readonly dimensions: number | undefined;
-  /** One vector for each text, in order, all of one width. No text is blank. */
-  embed(texts: readonly string[], call: EmbedCall): Promise<readonly Float32Array[]>;
+  /** One vector for each text, in order, all of one width; each comes or fails by itself. No text is blank. */
+  embed(texts: readonly string[], call: EmbedCall): readonly Promise<Float32Array>[];
   close(): Promise<void>;
 }

@@ -10,10 +10,10 @@ export function openHashEmbedder(spec: { readonly dimensions: number }, pool: Wo
     identity: `${HASH_VERSION}:${dimensions}`,
     remembers: false,
     dimensions,
-    async embed(texts, call) {
+    embed(texts, call) {
       const input: HashTaskInput = { texts, dimensions };
-      const all = await pool.run<Float32Array>('hash', input, { label: call.item.key, signal: call.signal });
-      return texts.map((_, i) => all.subarray(i * dimensions, (i + 1) * dimensions));
+      const all = pool.run<Float32Array>('hash', input, { label: call.item.key, signal: call.signal });
+      return texts.map(async (_, i) => (await all).subarray(i * dimensions, (i + 1) * dimensions));
     },
     close: async () => undefined,
   };
