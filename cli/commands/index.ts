@@ -22,4 +22,9 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: 'Compare serving rules on a workload, on a virtual clock',
     load: () => import('./simulate.ts'),
   },
+  {
+    name: 'embed-server',
+    summary: 'Serve embeddings as OpenAI does, offline',
+    load: () => import('../embed-server/index.ts'),
+  },
 ];

@@ -40,6 +40,8 @@ export type OwnStepSpec = Pick<StepSpec, 'read' | 'split' | 'embed' | 'batch' | 
 export interface QueryEmbedder {
   readonly dimensions: number | undefined;
   embed(text: string, signal: AbortSignal): Promise<Float32Array>;
+  /** Several texts at once; none may be blank. */
+  embedAll(texts: readonly string[], signal: AbortSignal): Promise<Float32Array[]>;
   close(): Promise<void>;
 }
 
@@ -48,6 +50,8 @@ export interface StepHost {
   /** Opens a step of this room. Throws StepError (`invalid`) for a spec that cannot work. */
   openStep(spec: OwnStepSpec, options?: StepOptions): Promise<Step>;
   openQueryEmbedder(spec: EmbedSpec, options?: StepOptions): Promise<QueryEmbedder>;
+  /** How many runners keep to the endpoints' rates together; 1 at first. */
+  shareRates(runners: number): void;
   /** Ends the threads; steps are closed by whoever opened them. */
   close(): Promise<void>;
 }
@@ -61,6 +65,7 @@ export function openStepHost(options: StepHostOptions): StepHost {
   return {
     openStep: (spec, own = {}) => openStep(spec, shared, own),
     openQueryEmbedder: (spec, own = {}) => openQueryEmbedder(spec, shared, own),
+    shareRates: (runners) => shared.endpoints.share(runners),
     close: () => pool.close(),
   };
 }
@@ -119,13 +124,20 @@ async function embedderOf(
 async function openQueryEmbedder(spec: EmbedSpec, shared: Shared, options: StepOptions): Promise<QueryEmbedder> {
   const embedder = await openEmbedder(spec, {}, shared, options);
   const item = { source: '', key: 'the query', version: '' };
+  const prefix = spec.queryPrefix ?? '';
+  const embedAll = (texts: readonly string[], signal: AbortSignal) => {
+    const call = { item, signal, withCard: <T>(body: (cards: undefined) => Promise<T>) => body(undefined) };
+    return Promise.all(
+      embedder.embed(
+        texts.map((text) => prefix + text),
+        call,
+      ),
+    );
+  };
   return {
     dimensions: embedder.dimensions,
-    async embed(text, signal) {
-      const call = { item, signal, withCard: <T>(body: (cards: undefined) => Promise<T>) => body(undefined) };
-      const [vector] = embedder.embed([`${spec.queryPrefix ?? ''}${text}`], call);
-      return vector!;
-    },
+    embed: async (text, signal) => (await embedAll([text], signal))[0]!,
+    embedAll,
     close: () => embedder.close(),
   };
 }

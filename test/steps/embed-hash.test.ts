@@ -2,11 +2,10 @@
 import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
 import { hashTexts } from '../../runner/steps/embed/hash.ts';
-import { openStep, openWorkerPool } from '../../runner/steps/index.ts';
-import { contextOf, stepSpec } from './support.ts';
+import { contextOf, openHost, stepSpec } from './support.ts';
 
-const pool = openWorkerPool({ threads: 1 });
-afterAll(() => pool.close());
+const host = openHost();
+afterAll(() => host.close());
 
 const DIMENSIONS = 384;
 const vector = (text: string): Float32Array => hashTexts([text], DIMENSIONS);
@@ -54,7 +53,7 @@ test('identifiers meet the words that they are made of, in any style of case', (
 });
 
 test('the step gives every element with text its vector, and needs no memo for it', async () => {
-  const step = await openStep(stepSpec({ embed: { hash: {} } }), { pool });
+  const step = await host.openStep(stepSpec({ embed: { hash: {} } }));
   const context = contextOf('a.ts');
   const [first, blank, none, again] = await step.run([{ text: 'one' }, { text: ' ' }, {}, { text: 'one' }], context);
   expect(first?.vector).toEqual(vector('one'));
@@ -64,7 +63,7 @@ test('the step gives every element with text its vector, and needs no memo for i
 });
 
 test('another width, prefix or embedder gives the step another identity (F12)', async () => {
-  const identity = async (embed: object) => (await openStep(stepSpec({ embed }), { pool })).identity;
+  const identity = async (embed: object) => (await host.openStep(stepSpec({ embed }))).identity;
   const identities = await Promise.all([
     identity({ hash: {} }),
     identity({ hash: { dimensions: 512 } }),
@@ -74,7 +73,7 @@ test('another width, prefix or embedder gives the step another identity (F12)', 
 });
 
 test('a width that the target does not store is refused before a row is written', async () => {
-  await expect(openStep(stepSpec({ embed: { hash: {} } }), { pool, vectorDimensions: 768 })).rejects.toThrow(
+  await expect(host.openStep(stepSpec({ embed: { hash: {} } }), { vectorDimensions: 768 })).rejects.toThrow(
     'embed makes vectors of 384 dimensions, but the target stores 768',
   );
 });

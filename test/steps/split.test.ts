@@ -1,13 +1,12 @@
 // Splitting. The claims C1 to C5 are those of runner/steps/split/pack.ts.
 import fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
-import { openStep, openWorkerPool } from '../../runner/steps/index.ts';
 import { CHUNK_FIELDS } from '../../runner/steps/split/place.ts';
 import { type SplitInput, splitText } from '../../runner/steps/split/split-text.ts';
-import { contextOf, stepSpec } from './support.ts';
+import { contextOf, openHost, stepSpec } from './support.ts';
 
-const pool = openWorkerPool({ threads: 1 });
-afterAll(() => pool.close());
+const host = openHost();
+afterAll(() => host.close());
 
 interface Chunk {
   readonly text: string;
@@ -169,7 +168,7 @@ test.each(Object.entries(SAMPLES))(
   async (language, sample) => {
     const units = Array.from({ length: 30 }, (_, i) => sample.unit(i));
     const element = { text: units.join('\n') };
-    const step = await openStep(stepSpec({ split: { by: 'code', chunkSize: 220, overlap: 0 } }), { pool });
+    const step = await host.openStep(stepSpec({ split: { by: 'code', chunkSize: 220, overlap: 0 } }));
     const chunks = await step.run([element], contextOf(sample.file));
     expect(chunks.length).toBeGreaterThan(3);
     for (const chunk of chunks) {
@@ -205,7 +204,7 @@ test('code with errors, of an unknown language or on one endless line still give
 });
 
 test('places are those of the file, also when the element is only a part of it', async () => {
-  const step = await openStep(stepSpec({ split: { by: 'text', chunkSize: 20, overlap: 0 } }), { pool });
+  const step = await host.openStep(stepSpec({ split: { by: 'text', chunkSize: 20, overlap: 0 } }));
   const place = { startByte: 100, endByte: 130, startLine: 7, endLine: 8 };
   const chunks = await step.run(
     [{ text: 'première ligne\nseconde ligne\n', place, fields: { a: 1 } }],
@@ -228,6 +227,6 @@ test('places are those of the file, also when the element is only a part of it',
 });
 
 test('a language that is set wins over the name of the item', async () => {
-  const step = await openStep(stepSpec({ split: { by: 'code', language: 'go' } }), { pool });
+  const step = await host.openStep(stepSpec({ split: { by: 'code', language: 'go' } }));
   expect((await step.run([{ text: 'package a' }], contextOf('a.txt')))[0]?.language).toBe('go');
 });

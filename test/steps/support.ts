@@ -1,6 +1,8 @@
 // A run's context as the engine gives it to steps, with everything within reach of the test.
 import { type EmbedSpec, pipelineSpec, type StepSpec } from '../../crds/schema/index.ts';
+import { systemClock } from '../../runner/clock.ts';
 import type { StepContext } from '../../runner/execute/index.ts';
+import { openStepHost, type StepHost, type StepHostOptions } from '../../runner/steps/index.ts';
 
 export interface TestContext extends StepContext {
   readonly notes: string[];
@@ -49,4 +51,15 @@ export function stepSpec(step: object): StepSpec {
 
 export function embedSpec(embed: object): EmbedSpec {
   return stepSpec({ embed }).embed!;
+}
+
+/** Steps of a process with one thread and no secrets. */
+export function openHost(options: Partial<StepHostOptions> = {}): StepHost {
+  const secret = () => Promise.reject(new Error('the test has no such secret'));
+  return openStepHost({ clock: systemClock, secret, threads: 1, ...options });
+}
+
+/** Until something holds that real input and output bring about; the test's own time limit is the bound. */
+export async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise<void>((resolve) => setImmediate(resolve));
 }

@@ -21,8 +21,12 @@ const FIRST_PAUSE_MS = 250;
 const SHORT_PAUSES_MAX = 20;
 const CONNECTIONS_MAX = 16;
 const REPLY_BYTES_MAX = 256 * 1024 * 1024;
-/** Burst of the rate, in seconds of it. */
-const RATE_WINDOW_SECONDS = 1;
+/** Requests are spaced evenly: whoever counts them, in whatever window, sees no excess (F31). */
+const REQUEST_WINDOW_SECONDS = 0;
+/** Tokens are estimates, and a request's come all at once: a second's worth may be saved up. */
+const TOKEN_WINDOW_SECONDS = 1;
+/** What stands for "no limit": the limiter still carries the pauses. */
+const UNLIMITED_PER_SECOND = 1e9;
 
 export type EndpointSettings = Pick<EndpointSpec, 'url' | 'headers' | 'rateLimit' | 'model' | 'keyFrom'>;
 
@@ -43,6 +47,7 @@ export interface PostOptions {
 export class Endpoints {
   readonly #deps: EndpointDeps;
   readonly #open = new Map<string, { readonly endpoint: Endpoint; users: number }>();
+  #sharers = 1;
 
   constructor(deps: EndpointDeps) {
     this.#deps = deps;
@@ -58,13 +63,21 @@ export class Endpoints {
     return known.endpoint;
   }
 
+  /** How many processes keep to the rates together: each gets an equal part, so that all of them keep to the whole. */
+  share(processes: number): void {
+    this.#sharers = Math.max(1, processes);
+    for (const { endpoint } of this.#open.values()) endpoint.share(this.#sharers);
+  }
+
   #connect(settings: EndpointSettings, id: string): Endpoint {
-    return new Endpoint(settings, this.#deps, async (agent) => {
+    const endpoint = new Endpoint(settings, this.#deps, async (agent) => {
       const known = this.#open.get(id);
       if (known === undefined || --known.users > 0) return;
       this.#open.delete(id);
       await agent.destroy();
     });
+    endpoint.share(this.#sharers);
+    return endpoint;
   }
 }
 
@@ -81,12 +94,19 @@ export class Endpoint {
     this.#settings = settings;
     this.#deps = deps;
     this.#onClose = onClose;
-    // Without a rate the limiter still carries the pauses.
-    this.#requests = new RateLimiter((requestsPerMinute ?? 60_000_000) / 60, deps.clock, RATE_WINDOW_SECONDS);
+    const isLimited = requestsPerMinute !== undefined;
+    const perSecond = isLimited ? requestsPerMinute / 60 : UNLIMITED_PER_SECOND;
+    this.#requests = new RateLimiter(perSecond, deps.clock, isLimited ? REQUEST_WINDOW_SECONDS : 1);
     this.#tokens =
       tokensPerMinute === undefined
         ? undefined
-        : new RateLimiter(tokensPerMinute / 60, deps.clock, RATE_WINDOW_SECONDS);
+        : new RateLimiter(tokensPerMinute / 60, deps.clock, TOKEN_WINDOW_SECONDS);
+  }
+
+  share(processes: number): void {
+    const { requestsPerMinute, tokensPerMinute } = this.#settings.rateLimit ?? {};
+    if (requestsPerMinute !== undefined) this.#requests.setRate(requestsPerMinute / 60 / processes);
+    if (tokensPerMinute !== undefined) this.#tokens?.setRate(tokensPerMinute / 60 / processes);
   }
 
   /** The server as messages name it: without path, user or query. */

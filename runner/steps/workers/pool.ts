@@ -237,8 +237,9 @@ class Thread {
     this.#stopLimit();
     const left = this.#tasks.splice(0);
     if (failure !== undefined) {
-      // A thread that never became ready would end for each task alike: all of them must learn why.
-      for (const task of left.splice(0, this.#ready ? 1 : left.length)) task.reject(failure);
+      // A thread that cannot even start would end for each task alike: all of them must learn why.
+      const isStart = !this.#ready && failure.class !== 'timeout';
+      for (const task of left.splice(0, isStart ? left.length : 1)) task.reject(failure);
     }
     this.#owner.ended(left);
   }

@@ -1,7 +1,7 @@
 // Worker threads. The claims W1 to W5 are those of runner/steps/workers/pool.ts.
 import { execFileSync } from 'node:child_process';
 import { afterEach, expect, test } from 'vitest';
-import { openWorkerPool, type PoolOptions, type WorkerPool } from '../../../runner/steps/index.ts';
+import { openWorkerPool, type PoolOptions, type WorkerPool } from '../../../runner/steps/workers/pool.ts';
 import { settle, VirtualClock } from '../../support/virtual-clock.ts';
 
 const url = new URL('./misbehaving-worker.ts', import.meta.url);
