@@ -26,6 +26,7 @@ async function cycle(run: Run, services: Services, tally: Tally, book: UpdateBoo
     const worker = new Worker(run, services, tally, await adopt(run, services));
     const { held, failure } = await list(new Listing(run, services, plan, tally, worker));
     await worker.finish();
+    await services.sweeper.sweep();
     if (failure !== undefined) return { kind: 'failed', counts: tally.counts, error: failure };
     return { kind: 'done', counts: tally.counts, ...(held === undefined ? {} : { heldDeletes: held }) };
   } catch (thrown) {

@@ -17,6 +17,7 @@ import { Committer } from './commit.ts';
 import { executeCycle } from './cycle.ts';
 import { executeDrop, isItemDelete } from './drop.ts';
 import { executeElement } from './element.ts';
+import { Endurance } from './endurance.ts';
 import { toRunError } from './failure.ts';
 import { ItemRun } from './item.ts';
 import { executePipeline } from './pipeline.ts';
@@ -24,6 +25,7 @@ import { compilePlan } from './plan.ts';
 import type { ComponentRef, MemoEntry, Opened, PipelinePlan, SourcePlan, StateStore } from './ports.ts';
 import { Run } from './run.ts';
 import type { CardDesk, Services } from './services.ts';
+import { Sweeper } from './sweeper.ts';
 import { Turns } from './turns.ts';
 import { UpdateBook } from './updates.ts';
 import { executeWatch } from './watch.ts';
@@ -156,6 +158,8 @@ function servicesOf(options: EngineOptions): Services {
       }),
       targets: plan.targets.filter((target) => target.keepsVectors),
     },
+    endurance: new Endurance({ state, clock }),
+    sweeper: new Sweeper(state, clock),
     listings: new Turns(),
     keep: (entries) => keep(state, entries),
     ...(cards === undefined ? {} : { cards }),

@@ -58,6 +58,19 @@ export class ItemRun {
   }
 
   async execute(): Promise<RunOutcome> {
+    const ended = this.#services.endurance.began({
+      source: this.#source,
+      key: this.#key,
+      update: this.#run.order.update,
+    });
+    try {
+      return await this.#execute();
+    } finally {
+      ended();
+    }
+  }
+
+  async #execute(): Promise<RunOutcome> {
     try {
       const opened = await this.#open();
       const wanted = this.#run.isRoot ? await this.#look(opened) : this.#fromWorkList(opened);
@@ -158,7 +171,8 @@ export class ItemRun {
       replaceCommit(this.#services.plan, finished, record, token),
     );
     if (result === 'superseded') return { kind: 'superseded' };
-    return { kind: 'done', counts: one(wanted.opened.component === undefined ? 'added' : 'reprocessed') };
+    const isFirst = (wanted.opened.component?.contentHash ?? '') === '';
+    return { kind: 'done', counts: one(isFirst ? 'added' : 'reprocessed') };
   }
 
   #workplace({ version }: Wanted): Workplace {

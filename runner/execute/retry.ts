@@ -40,7 +40,7 @@ export function decideRetry(
   if (!isRetried(error) || isExhausted(tries, settings, nowMs)) return { kind: 'giveUp' };
   const baseMs = settings.baseMs ?? DEFAULT_RETRY.baseMs;
   const maxMs = settings.maxMs ?? DEFAULT_RETRY.maxMs;
-  const boundMs = Math.min(maxMs, baseMs * 2 ** Math.min(tries.failed, 30));
+  const boundMs = Math.min(maxMs, baseMs * 2 ** Math.min(Math.max(tries.failed - 1, 0), 30));
   const waitMs = Math.max(Math.round(random() * boundMs), error.retryAfterMs ?? 0);
   return { kind: waitMs <= IN_RUN_WAIT_MAX_MS ? 'again' : 'park', waitMs };
 }

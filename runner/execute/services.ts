@@ -3,9 +3,11 @@ import type { Clock } from '../clock.ts';
 import type { RunNumber, Uplink } from '../protocol/index.ts';
 import type { Batcher } from './batch.ts';
 import type { Committer } from './commit.ts';
+import type { Endurance } from './endurance.ts';
 import type { MemoSources } from './memo.ts';
 import type { CompiledPlan } from './plan.ts';
 import type { CardGrant, ComponentRef, MemoEntry, Opened, SourcePlan, StateStore } from './ports.ts';
+import type { Sweeper } from './sweeper.ts';
 import type { Turns } from './turns.ts';
 
 /** Gives shares of the runner's cards to bodies of steps. */
@@ -32,6 +34,8 @@ export interface Services {
   readonly committer: Committer;
   readonly memo: MemoSources;
   readonly cards?: CardDesk;
+  readonly endurance: Endurance;
+  readonly sweeper: Sweeper;
   /** Listings of one source take turns. */
   readonly listings: Turns;
   /** Keeps results of attempts that did not commit; never rejects. */

@@ -19,13 +19,13 @@ import {
 import type { SourceChange } from '../../runner/protocol/index.ts';
 import type { Element } from '../../runner/sdk/index.ts';
 import { SqliteState } from '../../runner/state/index.ts';
-import { VirtualClock } from '../support/virtual-clock.ts';
+import { settle, VirtualClock } from '../support/virtual-clock.ts';
 import { Desk } from './desk.ts';
 
 /** Holds callers until it is opened, and says who waits. */
 export class Gate {
   isOpen: boolean;
-  readonly waiting = new Map<string, () => void>();
+  waiting: { readonly name: string; readonly pass: () => void }[] = [];
   #watchers: (() => void)[] = [];
 
   constructor(isOpen = true) {
@@ -35,25 +35,30 @@ export class Gate {
   pass(name: string): Promise<void> {
     if (this.isOpen) return Promise.resolve();
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.waiting.set(name, resolve);
+    this.waiting.push({ name, pass: resolve });
     for (const watcher of this.#watchers.splice(0)) watcher();
     return promise;
   }
 
   /** Resolves when so many wait. */
   async held(count: number): Promise<void> {
-    while (this.waiting.size < count) await new Promise<void>((resolve) => this.#watchers.push(resolve));
+    while (this.waiting.length < count) await new Promise<void>((resolve) => this.#watchers.push(resolve));
   }
 
-  /** Lets one through. */
-  release(name: string): void {
-    this.waiting.get(name)?.();
-    this.waiting.delete(name);
+  /** Lets the first one through, or the first of that name. */
+  release(name = this.waiting[0]?.name): void {
+    const index = this.waiting.findIndex((waiting) => waiting.name === name);
+    if (index >= 0) this.waiting.splice(index, 1)[0]?.pass();
   }
 
   open(): void {
     this.isOpen = true;
-    for (const name of [...this.waiting.keys()]) this.release(name);
+    for (const { pass } of this.waiting.splice(0)) pass();
+  }
+
+  /** Who waits is forgotten, as by the end of their process. */
+  forget(): void {
+    this.waiting = [];
   }
 }
 
@@ -300,6 +305,22 @@ export class MemoryTarget implements Target {
   async close(): Promise<void> {}
 }
 
+/** Notes what was waited for. */
+class NotingClock extends VirtualClock {
+  readonly delaysMs: number[] = [];
+
+  override after(delayMs: number, wake: () => void): () => void {
+    this.delaysMs.push(delayMs);
+    return super.after(delayMs, wake);
+  }
+
+  /** Resolves when a wait of that length has begun; it is noted no more then. */
+  async waiting(delayMs: number): Promise<void> {
+    while (!this.delaysMs.includes(delayMs)) await settle();
+    this.delaysMs.splice(this.delaysMs.indexOf(delayMs), 1);
+  }
+}
+
 export interface WorldOptions {
   readonly steps?: readonly PlannedStep[];
   readonly slots?: number;
@@ -308,7 +329,7 @@ export interface WorldOptions {
 }
 
 export class World {
-  readonly clock = new VirtualClock();
+  readonly clock = new NotingClock();
   readonly source = new TestSource();
   readonly work = new WorkStep();
   readonly target = new MemoryTarget();
