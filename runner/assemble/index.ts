@@ -1,0 +1,9 @@
+export { type Folders, stateFile } from './names.ts';
+export {
+  type Assembly,
+  type AssembleOptions,
+  assemble,
+  type NamedSource,
+  type SecretFrom,
+} from './pipeline.ts';
+export { openStores, type StoreOptions, type Stores } from './stores.ts';

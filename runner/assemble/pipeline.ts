@@ -1,0 +1,98 @@
+// Puts a Pipeline together for an engine: state, targets, steps and sources, opened from their specs. The wiring of a runner pod and
+// that of the local mode both call this, so that the same YAML means the same in both.
+import { join } from 'node:path';
+import type { LiveSourceSpec, PipelineSpec } from '../../crds/schema/index.ts';
+import type { Clock } from '../clock.ts';
+import type { PipelinePlan, SourcePlan, Step } from '../execute/index.ts';
+import { openSource } from '../sources/index.ts';
+import { openStep, openWorkerPool, type WorkerPool } from '../steps/index.ts';
+import type { Folders } from './names.ts';
+import { planOf } from './plan.ts';
+import { openStores, type Stores } from './stores.ts';
+
+/** Reference to a secret value, as it stands in a spec. */
+export interface SecretFrom {
+  readonly secretKeyRef?: { readonly name: string; readonly key: string } | undefined;
+  readonly env?: string | undefined;
+}
+
+export interface AssembleOptions {
+  /** Name of the Pipeline, unique where its rows go. */
+  readonly pipeline: string;
+  readonly spec: PipelineSpec;
+  readonly sources: readonly NamedSource[];
+  readonly folders: Folders;
+  readonly clock: Clock;
+  readonly secret: (from: SecretFrom) => Promise<string>;
+  readonly epoch: number | 'next';
+  readonly readOnly?: boolean;
+  /** One process stands for all classes of runner. */
+  readonly ignoreClasses?: boolean;
+  /** Threads for CPU-heavy steps; absent: what the machine or container allows. */
+  readonly threads?: number;
+}
+
+export interface NamedSource {
+  readonly name: string;
+  readonly spec: LiveSourceSpec;
+  /** Relative paths of its spec start here. */
+  readonly base: string;
+}
+
+/** A Pipeline whose parts are open. */
+export interface Assembly {
+  readonly stores: Stores;
+  readonly plan: PipelinePlan;
+  readonly sources: ReadonlyMap<string, SourcePlan>;
+  readonly pool: WorkerPool;
+  /** Closes everything, the state last. */
+  close(): Promise<void>;
+}
+
+export async function assemble(options: AssembleOptions): Promise<Assembly> {
+  const open = new Opened();
+  try {
+    return await assembleInto(open, options);
+  } catch (error) {
+    await open.close();
+    throw error;
+  }
+}
+
+/** What was opened so far, to be closed in the opposite order. */
+class Opened {
+  readonly #closers: (() => Promise<void>)[] = [];
+
+  add<T extends { close(): Promise<void> }>(part: T): T {
+    this.#closers.push(() => part.close());
+    return part;
+  }
+
+  async close(): Promise<void> {
+    for (const close of this.#closers.splice(0).reverse()) await close();
+  }
+}
+
+async function assembleInto(open: Opened, options: AssembleOptions): Promise<Assembly> {
+  const { pipeline, spec, folders, clock, epoch, threads } = options;
+  const readOnly = options.readOnly ?? false;
+  const stores = open.add(await openStores(spec, { pipeline, folders, clock, readOnly, epoch }));
+  const pool = open.add(openWorkerPool(threads === undefined ? {} : { threads }));
+  const plan = await planOf(spec, {
+    targets: stores.targets,
+    ignoreClasses: options.ignoreClasses ?? false,
+    openStep: async (step, vectorDimensions): Promise<Step> => {
+      const width = vectorDimensions === undefined ? {} : { vectorDimensions };
+      return open.add(await openStep(step, { pool, ...width }));
+    },
+  });
+  const sources = new Map(options.sources.map((source) => [source.name, sourcePlan(open, source, options)]));
+  return { stores, plan, sources, pool, close: () => open.close() };
+}
+
+function sourcePlan(open: Opened, { name, spec, base }: NamedSource, options: AssembleOptions): SourcePlan {
+  const { clock, secret, folders } = options;
+  const cacheDir = join(folders.home, 'cache');
+  const source = open.add(openSource(spec.source, { name, clock, cacheDir, baseDir: base, secret }));
+  return { source, deleteGuard: spec.deleteGuard };
+}
