@@ -13,9 +13,34 @@ export interface CommandEntry {
 
 export const COMMANDS: readonly CommandEntry[] = [
   {
+    name: 'init',
+    summary: 'Write a commented Pipeline for this folder',
+    load: () => import('./init.ts'),
+  },
+  {
     name: 'validate',
     summary: 'Check Pipelines and LiveSources in YAML files',
     load: () => import('./validate.ts'),
+  },
+  {
+    name: 'dev',
+    summary: 'Run Pipelines on this machine, in one process',
+    load: () => import('./dev.ts'),
+  },
+  {
+    name: 'query',
+    summary: 'Search what was indexed',
+    load: () => import('./query.ts'),
+  },
+  {
+    name: 'refresh',
+    summary: 'List live sources now and process what changed',
+    load: () => import('./refresh.ts'),
+  },
+  {
+    name: 'reprocess',
+    summary: 'Process every known item again',
+    load: () => import('./reprocess.ts'),
   },
   {
     name: 'simulate',

@@ -13,6 +13,7 @@ export interface SourceState {
 /** An update that ended. */
 export interface EndedUpdate {
   readonly name: string;
+  readonly pipeline: string;
   readonly kind: 'pipeline' | 'cycle' | 'key';
   readonly source?: string;
   readonly key?: string;

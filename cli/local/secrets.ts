@@ -14,12 +14,24 @@ export function secretVariable(ref: { readonly name: string; readonly key: strin
   return `FAIRLEAD_SECRET_${`${ref.name}_${ref.key}`.toUpperCase().replaceAll(/[^A-Z0-9]/g, '_')}`;
 }
 
-/** Value of a secret. Throws CommandError that names the variable to set, never a value. */
-export function resolveSecret(from: SecretFrom, environment: Environment): string {
-  const variable = from.env ?? secretVariable(from.secretKeyRef ?? { name: '', key: '' });
-  const value = environment[variable];
+/** A Secret that stands in the same files. */
+export interface SecretObject {
+  readonly name: string;
+  readonly values: Readonly<Record<string, string>>;
+}
+
+/**
+ * Value of a secret: of the variable that is named, of a Secret in the same files, or of the variable that stands for it.
+ * Throws CommandError that names what to set, never a value.
+ */
+export function resolveSecret(from: SecretFrom, secrets: readonly SecretObject[], environment: Environment): string {
+  const ref = from.secretKeyRef;
+  const variable = from.env ?? (ref === undefined ? '' : secretVariable(ref));
+  const written = ref && secrets.find((secret) => secret.name === ref.name)?.values[ref.key];
+  const value = written ?? environment[variable];
   if (value !== undefined && value !== '') return value;
-  if (from.env !== undefined) throw new CommandError(`the variable ${variable}, which an object names, is not set`);
-  const { name, key } = from.secretKeyRef ?? { name: '', key: '' };
-  throw new CommandError(`there is no cluster here to read the Secret ${name} from: set ${variable} to its key ${key}`);
+  if (ref === undefined) throw new CommandError(`the variable ${variable}, which an object names, is not set`);
+  throw new CommandError(
+    `the key ${ref.key} of the Secret ${ref.name} is not known here: put the Secret into the same files, or set ${variable}`,
+  );
 }

@@ -1,7 +1,7 @@
 export { type Folders, stateFile } from './names.ts';
 export {
-  type Assembly,
   type AssembleOptions,
+  type Assembly,
   assemble,
   type NamedSource,
   type SecretFrom,

@@ -27,7 +27,7 @@ export interface Stores {
   /** Embedded state file; absent for a state on a server. */
   readonly file?: string;
   /** Targets that hold rows of a state that was lost; what no item claims in a whole cycle is to be swept. */
-  readonly adopted: readonly SqliteTarget[];
+  readonly adopted: readonly Target[];
   close(): Promise<void>;
 }
 
@@ -37,7 +37,9 @@ export async function openStores(spec: PipelineSpec, options: StoreOptions): Pro
     throw new StepError('invalid', 'spec.state: only sqlite can be opened by this version of the local mode');
   const file = stateFile(spec, options.pipeline, options.folders);
   if (!options.readOnly) await mkdir(dirname(file), { recursive: true });
-  const shared = spec.targets.filter((target) => isShared(spec, target, options)).map((it) => sqliteTarget(spec, it, options));
+  const shared = spec.targets
+    .filter((target) => isShared(spec, target, options))
+    .map((it) => sqliteTarget(spec, it, options));
   const { clock, readOnly } = options;
   const state = new SqliteState({ file, clock, readOnly, shared });
   const epoch = await state.open(options.epoch);
@@ -49,7 +51,9 @@ export async function openStores(spec: PipelineSpec, options: StoreOptions): Pro
   try {
     const stateId = state.stateId();
     for (const target of spec.targets)
-      opened.push(shared.find(({ name }) => name === target.name) ?? (await openTarget(spec, target, options, stateId)));
+      opened.push(
+        shared.find(({ name }) => name === target.name) ?? (await openTarget(spec, target, options, stateId)),
+      );
     const adopted = await prepareAll(opened);
     return { state, targets: opened, epoch, file, adopted, close };
   } catch (error) {
@@ -58,12 +62,9 @@ export async function openStores(spec: PipelineSpec, options: StoreOptions): Pro
   }
 }
 
-async function prepareAll(targets: readonly Target[]): Promise<SqliteTarget[]> {
-  const adopted: SqliteTarget[] = [];
-  for (const target of targets) {
-    const answer = await target.prepare();
-    if (answer === 'adopted' && target instanceof SqliteTarget) adopted.push(target);
-  }
+async function prepareAll(targets: readonly Target[]): Promise<Target[]> {
+  const adopted: Target[] = [];
+  for (const target of targets) if ((await target.prepare()) === 'adopted') adopted.push(target);
   return adopted;
 }
 
@@ -85,10 +86,18 @@ function sqliteTarget(spec: PipelineSpec, target: TargetSpec, options: StoreOpti
   });
 }
 
-async function openTarget(spec: PipelineSpec, target: TargetSpec, options: StoreOptions, stateId: string): Promise<Target> {
+async function openTarget(
+  spec: PipelineSpec,
+  target: TargetSpec,
+  options: StoreOptions,
+  stateId: string,
+): Promise<Target> {
   const { kind } = targetOf(target);
   if (kind !== 'sqlite')
-    throw new StepError('invalid', `spec.targets: the target ${target.name} is of kind ${kind}, which this version cannot open`);
+    throw new StepError(
+      'invalid',
+      `spec.targets: the target ${target.name} is of kind ${kind}, which this version cannot open`,
+    );
   const file = targetFile(spec, target, options.folders);
   if (file !== undefined && !options.readOnly) await mkdir(dirname(file), { recursive: true });
   return sqliteTarget(spec, target, options, stateId);

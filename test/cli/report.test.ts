@@ -32,6 +32,7 @@ const state = (done: number, total: number, listed = true): SourceState => ({
 
 const ended: EndedUpdate = {
   name: 'repo-1',
+  pipeline: 'index',
   kind: 'cycle',
   source: 'repo',
   trigger: 'once',

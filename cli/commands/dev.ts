@@ -1,0 +1,44 @@
+// `fairlead dev`: runs Pipelines and their live sources in this process, on embedded parts, without a cluster.
+import type { Command } from 'commander';
+import { loadPipelines, rememberRun } from '../local/objects.ts';
+import { addFiles, addOutput, type FileOptions } from '../local/options.ts';
+import { exitOf, reporterFor, Session, setExit, surroundings } from '../local/session.ts';
+
+interface Options extends FileOptions {
+  readonly once?: boolean;
+  readonly watch?: boolean;
+  readonly allowDeletes?: boolean;
+}
+
+export function configure(command: Command): void {
+  command.description(
+    'Run Pipelines and their live sources on this machine: the same YAML as in a cluster, in one process, without any service. State and rows are kept in .fairlead beside the YAML file.',
+  );
+  addOutput(addFiles(command))
+    .addOption(
+      command.createOption('--once', 'bring every live source up to date once, and end (default)').conflicts('watch'),
+    )
+    .option(
+      '--watch',
+      'stay, and keep them so: changes are seen as they happen where the source can be watched, else at its times',
+    )
+    .option('--allow-deletes', 'consent to more deletes than deleteGuard allows, in the first cycle')
+    .action(run);
+}
+
+async function run(options: Options): Promise<void> {
+  const around = surroundings();
+  const objects = await loadPipelines(options.file, around);
+  rememberRun(options.file, around);
+  const session = new Session(reporterFor(options.output));
+  await session.run(objects, async (pipelines) => {
+    if (options.watch === true) {
+      for (const pipeline of pipelines) pipeline.watch(options.allowDeletes === true);
+      await session.stopped;
+      return;
+    }
+    const wish = { trigger: 'once', ...(options.allowDeletes === true && { allowDeletes: true }) };
+    const ended = await Promise.all(pipelines.map((pipeline) => pipeline.cycles(wish)));
+    setExit(exitOf(ended.flat()));
+  });
+}

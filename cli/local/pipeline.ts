@@ -1,0 +1,285 @@
+// One Pipeline on this machine: the same tree, dispatcher, triggers and engine that a cluster runs, wired in one process.
+// Owns:   opening and closing the parts, which updates are asked for, what is reported of them.
+// Leaves: admission (operator/dispatch and its tree), execution (runner/execute), opening parts from the spec (runner/assemble).
+
+import {
+  durationMs,
+  type LimitsSpec,
+  type LiveSource,
+  quantityBytes,
+  resolveMaxInflightComponents,
+} from '../../crds/schema/index.ts';
+import type { Limits, ServingRule } from '../../operator/admission/index.ts';
+import {
+  Dispatcher,
+  type JoinedRunner,
+  type UpdateEnding,
+  type UpdateStart,
+  type UpdateView,
+} from '../../operator/dispatch/index.ts';
+import { PipelineTriggers, type Schedule, SourceTriggers } from '../../operator/triggers/index.ts';
+import { type Assembly, assemble } from '../../runner/assemble/index.ts';
+import type { Clock } from '../../runner/clock.ts';
+import { Engine } from '../../runner/execute/index.ts';
+import { StateInUseError } from '../../runner/state/index.ts';
+import { CommandError } from '../exit.ts';
+import type { Loaded } from '../objects/index.ts';
+import { Activity, PIPELINE_GROUP } from './activity.ts';
+import { type PipelineObjects, sourceFolder } from './objects.ts';
+import type { EndedUpdate, Reporter, SourceState } from './report.ts';
+import { type Environment, resolveSecret } from './secrets.ts';
+
+/** Failed items that are printed for one update; the rest is counted. */
+const FAILED_SHOWN_MAX = 20;
+const DRAIN_POLL_MS = 25;
+
+export interface PipelineOptions {
+  readonly clock: Clock;
+  readonly environment: Environment;
+  readonly reporter: Reporter;
+  /** Default: fewest held first. Others are for comparison. */
+  readonly rule?: ServingRule;
+  /** Instead of `maxInflightComponents`; for comparison. */
+  readonly slots?: number;
+}
+
+export class LocalPipeline {
+  readonly label: string;
+  readonly objects: PipelineObjects;
+  readonly assembly: Assembly;
+  readonly dispatcher: Dispatcher;
+  readonly #options: PipelineOptions;
+  readonly #activity: Activity;
+  readonly #triggers: PipelineTriggers;
+  readonly #joined: JoinedRunner;
+  readonly #failedShown = new Map<string, number>();
+  #isDraining = false;
+
+  /** Opens a Pipeline for work. Throws CommandError where another process has it, or a part cannot be opened. */
+  static async open(objects: PipelineObjects, options: PipelineOptions): Promise<LocalPipeline> {
+    const slots = options.slots ?? slotsOf(objects, options.environment);
+    const assembly = await openAssembly(objects, options);
+    return new LocalPipeline(objects, assembly, slots, options);
+  }
+
+  private constructor(objects: PipelineObjects, assembly: Assembly, slots: number, options: PipelineOptions) {
+    const { clock, rule } = options;
+    const { spec } = objects.pipeline.value;
+    this.label = objects.label;
+    this.objects = objects;
+    this.assembly = assembly;
+    this.#options = options;
+    this.#activity = new Activity((item, update) => this.#reportFailed(item, update));
+    const engine = new Engine({ state: assembly.stores.state, plan: assembly.plan, sources: assembly.sources, clock });
+    const limits = limitsOf(spec.limits);
+    this.dispatcher = new Dispatcher({
+      clock,
+      slotsMax: slots,
+      epoch: assembly.stores.epoch,
+      events: this.#activity,
+      ...(rule !== undefined && { rule }),
+      ...(limits !== undefined && { limits }),
+    });
+    this.#joined = this.dispatcher.addRunner({ name: 'local', runnerClass: 'local', slots, runner: engine });
+    engine.connect(this.#joined.uplink);
+    this.#triggers = new PipelineTriggers({ door: this.dispatcher });
+    for (const source of objects.sources) this.#openSource(source);
+  }
+
+  /** Runs one update and answers when it ended. */
+  update(start: Omit<UpdateStart, 'observer'>): Promise<EndedUpdate> {
+    return new Promise((resolve) => {
+      const ended = (view: UpdateView, ending: UpdateEnding) => resolve(this.#report(view, ending));
+      this.dispatcher.startUpdate({ ...start, observer: { ended } });
+    });
+  }
+
+  /** One cycle of each of these live sources (default: all that are not suspended), at the same time. */
+  async cycles(wish: {
+    readonly trigger: string;
+    readonly allowDeletes?: boolean;
+    readonly sources?: readonly string[];
+  }) {
+    const { sources, ...start } = wish;
+    const names = sources ?? this.objects.sources.filter((it) => !it.value.spec.suspend).map(({ name }) => name);
+    const ended = await Promise.all(names.map((source) => this.update({ kind: 'cycle', source, ...start })));
+    const isWhole = sources === undefined && ended.every(({ result }) => result === 'Succeeded');
+    if (isWhole) for (const target of this.assembly.stores.adopted) await target.sweep?.();
+    return ended;
+  }
+
+  /** Keeps every live source current until `drain`: by file events where it can be watched, and by its schedule. */
+  watch(allowDeletes: boolean): void {
+    for (const source of this.objects.sources) {
+      if (source.value.spec.suspend) continue;
+      if (allowDeletes) this.#triggers.source(source.name)?.want({ trigger: 'start', allowDeletes });
+      if (this.#isWatched(source)) this.dispatcher.watchSource(source.name);
+      this.#triggers.source(source.name)?.start();
+    }
+  }
+
+  /** What works now, for progress: one entry for each live source with an open update, and one for the Pipeline's own. */
+  states(): SourceState[] {
+    const groups = new Map<string, UpdateView[]>();
+    for (const update of this.dispatcher.updates.values()) {
+      if (update.kind === 'key') continue;
+      const group = update.start.source ?? PIPELINE_GROUP;
+      groups.set(group, [...(groups.get(group) ?? []), update]);
+    }
+    return [...groups].map(([group, updates]) => ({
+      source: group === PIPELINE_GROUP ? this.label : group,
+      progress: {
+        listed: updates.every(({ progress }) => progress.listed),
+        total: sum(updates, ({ progress }) => progress.total),
+        done: sum(updates, ({ progress }) => progress.done),
+        counts: updates.at(-1)!.progress.counts,
+      },
+      ...this.#activity.slotsOf(group),
+    }));
+  }
+
+  /** Starts nothing new, lets what executes end, and ends what is open as cancelled; what was not done stays in the work list. */
+  async drain(): Promise<void> {
+    if (this.#isDraining) return;
+    this.#isDraining = true;
+    this.#triggers.close();
+    this.dispatcher.resizeRunner(this.#joined.seat, 0);
+    while (this.#activity.isWorking) await this.#pause();
+    for (const name of [...this.dispatcher.updates.keys()]) this.dispatcher.cancelUpdate(name, 'stopped by the user');
+    for (const { name } of this.objects.sources) this.dispatcher.unwatchSource(name);
+    while (this.dispatcher.liveRuns > 0) await this.#pause();
+  }
+
+  async close(): Promise<void> {
+    await this.drain();
+    await this.assembly.close();
+  }
+
+  #pause(): Promise<void> {
+    return new Promise((resolve) => {
+      setTimeout(resolve, DRAIN_POLL_MS);
+    });
+  }
+
+  #isWatched({ name }: Loaded<LiveSource>): boolean {
+    return this.assembly.sources.get(name)?.source.watch !== undefined;
+  }
+
+  #openSource(object: Loaded<LiveSource>): void {
+    const { name, value } = object;
+    const { spec } = value;
+    const isWatched = this.#isWatched(object);
+    const schedule = scheduleOf(object, isWatched);
+    const triggers = new SourceTriggers({
+      clock: this.#options.clock,
+      door: this.dispatcher,
+      source: name,
+      settings: { mode: isWatched ? 'Watch' : 'Refresh', suspend: spec.suspend, ...(schedule && { schedule }) },
+      observer: { ended: (view, ending) => void this.#report(view, ending) },
+    });
+    const limits = limitsOf(spec.limits);
+    this.dispatcher.openSource({
+      name,
+      weight: spec.weight,
+      onChanged: (changes) => triggers.changed(changes),
+      ...(limits !== undefined && { limits }),
+    });
+    this.#triggers.add(triggers);
+  }
+
+  #report(view: UpdateView, ending: UpdateEnding): EndedUpdate {
+    const ended = this.#ended(view, ending);
+    this.#options.reporter.ended(ended);
+    const hidden = (this.#failedShown.get(view.name) ?? 0) - FAILED_SHOWN_MAX;
+    if (hidden > 0) this.#options.reporter.note(`${hidden} more items failed; fairlead quarantine lists them`);
+    this.#failedShown.delete(view.name);
+    if (view.start.source !== undefined) this.#noteFacts(view.start.source);
+    return ended;
+  }
+
+  #ended(view: UpdateView, { result, counts, outcome }: UpdateEnding): EndedUpdate {
+    const message = messageOf(outcome);
+    const revision = this.assembly.sources.get(view.start.source ?? '')?.source.revision?.();
+    return {
+      name: view.name,
+      pipeline: this.label,
+      kind: view.kind,
+      ...(view.start.source !== undefined && { source: view.start.source }),
+      ...(view.start.key !== undefined && { key: view.start.key }),
+      trigger: view.trigger,
+      result,
+      counts,
+      durationMs: this.#options.clock.nowMs() - view.requestedAtMs,
+      ...(message !== undefined && { message }),
+      ...(revision !== undefined && { revision }),
+    };
+  }
+
+  #noteFacts(source: string): void {
+    for (const note of this.assembly.sources.get(source)?.source.takeNotes?.() ?? [])
+      this.#options.reporter.note(`${source}: ${note}`);
+  }
+
+  #reportFailed(item: { source: string; key: string; message: string }, update: string): void {
+    const shown = (this.#failedShown.get(update) ?? 0) + 1;
+    this.#failedShown.set(update, shown);
+    if (shown <= FAILED_SHOWN_MAX) this.#options.reporter.failed(item);
+  }
+}
+
+const sum = <T>(all: readonly T[], of: (one: T) => number): number => all.reduce((total, one) => total + of(one), 0);
+
+function slotsOf({ pipeline }: PipelineObjects, environment: Environment): number {
+  const slots = resolveMaxInflightComponents(pipeline.value.spec, environment);
+  if (slots.kind === 'refused') throw new CommandError(slots.message);
+  return slots.value;
+}
+
+async function openAssembly(objects: PipelineObjects, options: PipelineOptions): Promise<Assembly> {
+  const secrets = objects.secrets.map(({ value }) => value);
+  try {
+    return await assemble({
+      pipeline: objects.label,
+      spec: objects.pipeline.value.spec,
+      sources: objects.sources.map((it) => ({ name: it.name, spec: it.value.spec, base: sourceFolder(it) })),
+      folders: objects.folders,
+      clock: options.clock,
+      secret: async (from) => resolveSecret(from, secrets, options.environment),
+      epoch: 'next',
+      ignoreClasses: true,
+    });
+  } catch (error) {
+    throw forPeople(error, objects.label);
+  }
+}
+
+/** Failures of opening are for people; anything else is a fault of the program and keeps its stack. */
+export function forPeople(error: unknown, label: string): unknown {
+  if (error instanceof CommandError) return error;
+  if (error instanceof StateInUseError) return new CommandError(error.message);
+  if (error instanceof Error && ['StepError', 'TargetRefused', 'Error'].includes(error.name))
+    return new CommandError(`Pipeline ${label}: ${error.message}`);
+  return error;
+}
+
+function limitsOf(limits: LimitsSpec | undefined): Limits | undefined {
+  if (limits === undefined) return undefined;
+  const { maxInflightRows: rows, maxInflightBytes: bytes } = limits;
+  return { ...(rows !== undefined && { rows }), ...(bytes !== undefined && { bytes: quantityBytes(bytes) }) };
+}
+
+/** A source that is watched lists every `resync` as a net, and at its own times where it has some. */
+function scheduleOf({ value: { spec } }: Loaded<LiveSource>, isWatched: boolean): Schedule | undefined {
+  if (spec.cron !== undefined)
+    return { kind: 'cron', expression: spec.cron, ...(spec.timeZone !== undefined && { zone: spec.timeZone }) };
+  const every = spec.interval ?? (isWatched ? spec.resync : undefined);
+  return every === undefined ? undefined : { kind: 'interval', everyMs: durationMs(every) };
+}
+
+function messageOf(outcome: UpdateEnding['outcome']): string | undefined {
+  if (outcome.kind === 'failed') return outcome.error.message;
+  if (outcome.kind === 'cancelled') return outcome.why;
+  if (outcome.kind !== 'done' || outcome.heldDeletes === undefined) return undefined;
+  const { missing, known } = outcome.heldDeletes;
+  return `nothing was deleted: ${missing} of ${known} items are not in the source any more, more than deleteGuard allows. If that is right: --allow-deletes`;
+}

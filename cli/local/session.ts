@@ -1,0 +1,106 @@
+// What every command of the local mode shares: streams, the reporter that fits them, Ctrl-C, and the exit code.
+import { setInterval } from 'node:timers';
+import { systemClock } from '../../runner/clock.ts';
+import { EXIT, type ExitName } from '../exit.ts';
+import { standardInput } from '../standard-input.ts';
+import { JsonReport } from './json-report.ts';
+import type { PipelineObjects, Surroundings } from './objects.ts';
+import { LocalPipeline } from './pipeline.ts';
+import { PlainReport } from './plain-report.ts';
+import type { EndedUpdate, Reporter, Streams } from './report.ts';
+import { TerminalReport } from './terminal-report.ts';
+
+/** Often enough for a bar that moves, seldom enough to cost nothing. */
+const TICK_MS = 200;
+
+export const surroundings = (): Surroundings => ({
+  cwd: process.cwd(),
+  environment: process.env,
+  stdin: standardInput,
+});
+
+const streams: Streams = {
+  out: (text) => void process.stdout.write(text),
+  err: (text) => void process.stderr.write(text),
+};
+
+/** JSON lines for programs, bars on a terminal, plain lines elsewhere. */
+export function reporterFor(output: 'json' | undefined): Reporter {
+  if (output === 'json') return new JsonReport(streams);
+  if (process.stderr.isTTY !== true || process.env.TERM === 'dumb') return new PlainReport(streams);
+  const isAscii = !/utf-?8/i.test(process.env.LC_ALL ?? process.env.LC_CTYPE ?? process.env.LANG ?? '');
+  return new TerminalReport({ ...streams, columns: () => process.stderr.columns ?? 80, isAscii });
+}
+
+/** Pipelines at work in this process. */
+export class Session {
+  readonly reporter: Reporter;
+  readonly #pipelines: LocalPipeline[] = [];
+  readonly #stopped: Promise<void>;
+  #wasStopped = false;
+  #stop: () => void = () => {};
+
+  constructor(reporter: Reporter) {
+    this.reporter = reporter;
+    this.#stopped = new Promise((resolve) => {
+      this.#stop = resolve;
+    });
+  }
+
+  /** Opens the Pipelines, does the work, and closes them whatever happens. Ctrl-C once drains, twice ends at once. */
+  async run(
+    objects: readonly PipelineObjects[],
+    work: (all: readonly LocalPipeline[]) => Promise<void>,
+  ): Promise<void> {
+    const ticking = setInterval(() => this.#tick(), TICK_MS);
+    const onSignal = () => this.#interrupted();
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, onSignal);
+    try {
+      for (const one of objects) this.#pipelines.push(await LocalPipeline.open(one, this.#options()));
+      await work(this.#pipelines);
+    } finally {
+      clearInterval(ticking);
+      for (const pipeline of this.#pipelines) await pipeline.close();
+      for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, onSignal);
+      this.reporter.close();
+    }
+  }
+
+  /** Resolves when the user asked to stop. */
+  get stopped(): Promise<void> {
+    return this.#stopped;
+  }
+
+  get wasStopped(): boolean {
+    return this.#wasStopped;
+  }
+
+  #options() {
+    return { clock: systemClock, environment: process.env, reporter: this.reporter };
+  }
+
+  #tick(): void {
+    const states = this.#pipelines.flatMap((pipeline) => pipeline.states());
+    if (states.length > 0) this.reporter.progress(states, systemClock.nowMs());
+  }
+
+  #interrupted(): void {
+    if (this.#wasStopped) process.exit(EXIT.cancelled.code);
+    this.#wasStopped = true;
+    this.reporter.note('stopping: what runs is finished first; press Ctrl-C again to stop at once');
+    this.#stop();
+    for (const pipeline of this.#pipelines) void pipeline.drain();
+  }
+}
+
+/** Exit code of updates: the gravest of their endings. */
+export function exitOf(updates: readonly EndedUpdate[]): ExitName {
+  const results = new Set(updates.map(({ result }) => result));
+  if (results.has('Failed')) return 'failed';
+  if (results.has('Cancelled')) return 'cancelled';
+  return results.has('CompletedWithErrors') ? 'completedWithErrors' : 'ok';
+}
+
+export function setExit(name: ExitName): void {
+  process.exitCode = EXIT[name].code;
+}
