@@ -27,7 +27,7 @@ import type { Loaded } from '../objects/index.ts';
 import { Activity, PIPELINE_GROUP } from './activity.ts';
 import { type PipelineObjects, sourceFolder } from './objects.ts';
 import type { EndedUpdate, Reporter, SourceState } from './report.ts';
-import { type Environment, resolveSecret } from './secrets.ts';
+import { type Environment, resolveSecret, type SecretFrom } from './secrets.ts';
 
 /** Failed items that are printed for one update; the rest is counted. */
 const FAILED_SHOWN_MAX = 20;
@@ -236,7 +236,6 @@ function slotsOf({ pipeline }: PipelineObjects, environment: Environment): numbe
 }
 
 async function openAssembly(objects: PipelineObjects, options: PipelineOptions): Promise<Assembly> {
-  const secrets = objects.secrets.map(({ value }) => value);
   try {
     return await assemble({
       pipeline: objects.label,
@@ -244,13 +243,19 @@ async function openAssembly(objects: PipelineObjects, options: PipelineOptions):
       sources: objects.sources.map((it) => ({ name: it.name, spec: it.value.spec, base: sourceFolder(it) })),
       folders: objects.folders,
       clock: options.clock,
-      secret: async (from) => resolveSecret(from, secrets, options.environment),
+      secret: secretsOf(objects, options.environment),
       epoch: 'next',
       ignoreClasses: true,
     });
   } catch (error) {
     throw forPeople(error, objects.label);
   }
+}
+
+/** Reads secret values for the parts of a Pipeline, anew at each use. */
+export function secretsOf({ secrets }: PipelineObjects, environment: Environment) {
+  const objects = secrets.map(({ value }) => value);
+  return async (from: SecretFrom): Promise<string> => resolveSecret(from, objects, environment);
 }
 
 /** Failures of opening are for people; anything else is a fault of the program and keeps its stack. */

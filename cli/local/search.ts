@@ -1,14 +1,14 @@
 // Searches a Pipeline's rows. It only reads, so it works beside a `fairlead dev` that is at work.
 import { existsSync } from 'node:fs';
-import { allSteps, type EmbedSpec } from '../../crds/schema/index.ts';
+import { allSteps, type EmbedSpec, targetOf } from '../../crds/schema/index.ts';
 import { openStores, stateFile } from '../../runner/assemble/index.ts';
 import { systemClock } from '../../runner/clock.ts';
 import type { Target } from '../../runner/execute/index.ts';
-import { openQueryEmbedder, openWorkerPool } from '../../runner/steps/index.ts';
+import { openStepHost } from '../../runner/steps/index.ts';
 import { CommandError } from '../exit.ts';
 import { type Answer, answersOf } from './answers.ts';
 import type { PipelineObjects } from './objects.ts';
-import { forPeople } from './pipeline.ts';
+import { forPeople, secretsOf } from './pipeline.ts';
 
 export interface Question {
   readonly text: string;
@@ -63,18 +63,26 @@ async function questionVector(
   text: string,
 ): Promise<Float32Array | undefined> {
   const embed = embedBefore(objects, target);
-  if (embed === undefined) return undefined;
-  const pool = openWorkerPool({ threads: 1 });
+  if (embed === undefined || widthOf(objects, target) === undefined) return undefined;
+  const steps = openStepHost({ clock: systemClock, secret: secretsOf(objects, process.env), threads: 1 });
   try {
-    const embedder = await openQueryEmbedder(embed, { pool });
+    const width = widthOf(objects, target);
+    const embedder = await steps.openQueryEmbedder(embed, width === undefined ? {} : { vectorDimensions: width });
     try {
       return await embedder.embed(text, new AbortController().signal);
     } finally {
       await embedder.close();
     }
   } finally {
-    await pool.close();
+    await steps.close();
   }
+}
+
+/** Width of the vectors that the target stores; undefined: it stores none. */
+function widthOf({ pipeline }: PipelineObjects, name: string): number | undefined {
+  const spec = pipeline.value.spec.targets.find((target) => target.name === name);
+  const settings = spec && targetOf(spec).settings;
+  return settings && 'vector' in settings ? settings.vector?.dimensions : undefined;
 }
 
 /** The last `embed` before the step that exports to the target, in the order in which steps run. */

@@ -5,7 +5,7 @@ import type { LiveSourceSpec, PipelineSpec } from '../../crds/schema/index.ts';
 import type { Clock } from '../clock.ts';
 import type { PipelinePlan, SourcePlan, Step } from '../execute/index.ts';
 import { openSource } from '../sources/index.ts';
-import { openStep, openWorkerPool, type WorkerPool } from '../steps/index.ts';
+import { openStepHost, type StepHost } from '../steps/index.ts';
 import type { Folders } from './names.ts';
 import { planOf } from './plan.ts';
 import { openStores, type Stores } from './stores.ts';
@@ -44,7 +44,7 @@ export interface Assembly {
   readonly stores: Stores;
   readonly plan: PipelinePlan;
   readonly sources: ReadonlyMap<string, SourcePlan>;
-  readonly pool: WorkerPool;
+  readonly steps: StepHost;
   /** Closes everything, the state last. */
   close(): Promise<void>;
 }
@@ -74,20 +74,20 @@ class Opened {
 }
 
 async function assembleInto(open: Opened, options: AssembleOptions): Promise<Assembly> {
-  const { pipeline, spec, folders, clock, epoch, threads } = options;
+  const { pipeline, spec, folders, clock, secret, epoch, threads } = options;
   const readOnly = options.readOnly ?? false;
   const stores = open.add(await openStores(spec, { pipeline, folders, clock, readOnly, epoch }));
-  const pool = open.add(openWorkerPool(threads === undefined ? {} : { threads }));
+  const steps = open.add(openStepHost({ clock, secret, ...(threads !== undefined && { threads }) }));
   const plan = await planOf(spec, {
     targets: stores.targets,
     ignoreClasses: options.ignoreClasses ?? false,
     openStep: async (step, vectorDimensions): Promise<Step> => {
       const width = vectorDimensions === undefined ? {} : { vectorDimensions };
-      return open.add(await openStep(step, { pool, ...width }));
+      return open.add(await steps.openStep(step, width));
     },
   });
   const sources = new Map(options.sources.map((source) => [source.name, sourcePlan(open, source, options)]));
-  return { stores, plan, sources, pool, close: () => open.close() };
+  return { stores, plan, sources, steps, close: () => open.close() };
 }
 
 function sourcePlan(open: Opened, { name, spec, base }: NamedSource, options: AssembleOptions): SourcePlan {
