@@ -81,6 +81,17 @@ export class Sqlite {
     }
   }
 
+  /** Runs several reads on one state of the file, however much another process commits meanwhile. */
+  snapshot<T>(body: () => T): T {
+    if (this.#database.isTransaction) return body();
+    this.#database.exec('BEGIN');
+    try {
+      return body();
+    } finally {
+      this.#database.exec('COMMIT');
+    }
+  }
+
   hasTable(name: string): boolean {
     return this.sql('SELECT 1 FROM sqlite_schema WHERE name = ?').get(name) !== undefined;
   }

@@ -1,20 +1,47 @@
 // Words of code and prose for full text search. A word index splits at everything that is no letter or digit, so `snake_case` is two words;
 // `camelCase` would stay one. Its parts are therefore indexed beside it, and a query for either finds both.
 
-const HUMPED = /\p{L}[\p{L}\p{N}]*(?:\p{Ll}\p{Lu}|\p{Lu}{2}\p{Ll}|\p{N}\p{Lu})[\p{L}\p{N}]*/gu;
-const HUMPS = /(\p{Ll}|\p{N})(?=\p{Lu})|(\p{Lu})(?=\p{Lu}\p{Ll})/gu;
 const WORD = /[\p{L}\p{N}\p{M}]+/gu;
 
 /** Words of a query beyond this many are left out: they cost time and add nothing. */
 const QUERY_WORDS_MAX = 32;
 
-/** Parts of the identifiers in camel case, each once, joined by blanks: `parseHttpHeader` gives `parse Http Header`. */
+/**
+ * Parts of the identifiers in camel case, each once, joined by blanks: `parseHTTPHeader` gives `parse HTTP Header`.
+ * One pass over character codes: a regular expression with Unicode classes takes longer here than all of SQLite's work on the row.
+ */
 export function humps(text: string): string {
   const parts = new Set<string>();
-  for (const [identifier] of text.matchAll(HUMPED)) {
-    for (const part of identifier.replace(HUMPS, '$& ').split(' ')) parts.add(part);
+  let wordStart = 0;
+  let partStart = 0;
+  let before = OTHER;
+  for (let at = 0; at <= text.length; at++) {
+    const kind = at < text.length ? kindOf(text.charCodeAt(at)) : OTHER;
+    if (kind === OTHER) {
+      if (partStart > wordStart) parts.add(text.slice(partStart, at));
+      wordStart = at + 1;
+      partStart = wordStart;
+    } else if (kind === UPPER && before === LOWER) {
+      parts.add(text.slice(partStart, at));
+      partStart = at;
+    } else if (kind === LOWER && before === UPPER && at - 1 > partStart) {
+      parts.add(text.slice(partStart, at - 1));
+      partStart = at - 1;
+    }
+    before = kind;
   }
   return [...parts].join(' ');
+}
+
+const OTHER = 0;
+const LOWER = 1;
+const UPPER = 2;
+
+/** Digits and letters beyond ASCII count as lower case: they go on with a word and never begin a part. */
+function kindOf(code: number): number {
+  if (code >= 97) return code <= 122 || code > 127 ? LOWER : OTHER;
+  if (code >= 65) return code <= 90 ? UPPER : OTHER;
+  return code >= 48 && code <= 57 ? LOWER : OTHER;
 }
 
 /** What is indexed for a row: words of its place, of its text, and of the identifiers in it. */

@@ -85,15 +85,6 @@ export function targetContract(name: string, abilities: Abilities, makePlace: ()
         expect(await scanned()).toEqual([[hexId(3), 'docs/b']]);
       });
 
-      test('a row that another component writes is its own from then on: the loser does not delete it', async () => {
-        await apply(written(row(1, 'a', 'shared')));
-        await apply(change('b', { upserts: [{ ...row(1, 'b', 'shared'), owner: 'docs/b' }] }));
-        await apply(change('a', { deletes: [hexId(1)] }));
-        expect(await scanned()).toEqual([[hexId(1), 'docs/b']]);
-        await apply(change('a', { deleteAll: true }));
-        expect(await scanned()).toEqual([[hexId(1), 'docs/b']]);
-      });
-
       test('an owner that is a prefix of another one is another one', async () => {
         await apply(written(row(1, 'a', 'one')), written(row(2, 'a/b', 'two')), written(row(3, 'ab', 'three')));
         await apply(change('a', { deleteAll: true }));

@@ -1,6 +1,7 @@
 // Tables of one target in a SQLite file. `T` is the name that the user gave:
 //   T            a view for people and their own queries: id, source, key, text, place, language, fields, owner
 //   T_rows       rows; `n` is the row's number, which the other tables share
+//                (found by owner and id: ids alone are random, and an index over them would be written all over with every commit)
 //   T_owners     components that own rows; `adopted` marks those of a state that was lost
 //   T_vectors    vectors as plain values: inserting is twice as fast as into vec0, deletes leave no holes, and a scan of 66,000
 //                vectors of 384 dimensions takes 0.1 s (docs/decisions)
@@ -65,8 +66,7 @@ CREATE TABLE ${table}_rows(
   n INTEGER PRIMARY KEY, id BLOB NOT NULL, owner INTEGER NOT NULL, text TEXT,
   start_byte INTEGER, end_byte INTEGER, start_line INTEGER, end_line INTEGER, language TEXT, fields TEXT
 );
-CREATE UNIQUE INDEX ${table}_rows_id ON ${table}_rows(id);
-CREATE INDEX ${table}_rows_owner ON ${table}_rows(owner);
+CREATE UNIQUE INDEX ${table}_rows_id ON ${table}_rows(owner, id);
 CREATE VIEW ${table} AS
   SELECT lower(hex(r.id)) AS id, o.source, o.key, r.text, r.start_byte, r.end_byte, r.start_line, r.end_line, r.language, r.fields, o.path AS owner
   FROM ${table}_rows r JOIN ${table}_owners o ON o.id = r.owner;

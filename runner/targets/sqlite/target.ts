@@ -6,6 +6,7 @@ import { Sqlite, type SqliteLodger } from '../../database/index.ts';
 import type { RowChange, SearchHit, Target } from '../../execute/index.ts';
 import { Adoption, TargetRefused } from '../ownership.ts';
 import { checkVectors, type VectorColumn, vectorOf } from '../vectors.ts';
+import { scanRows } from './scan.ts';
 import {
   create,
   dropTables,
@@ -170,20 +171,12 @@ export class SqliteTarget implements Target, SqliteLodger<RowChange> {
 
   async scan(afterId: string, limit: number): Promise<readonly { readonly id: string; readonly owner: string }[]> {
     this.#ready();
-    const { table } = this.#settings;
-    return this.#open()
-      .sql(
-        `SELECT r.id, o.path FROM ${table}_rows r JOIN ${table}_owners o ON o.id = r.owner WHERE r.id > ? ORDER BY r.id LIMIT ?`,
-      )
-      .all(Buffer.from(afterId, 'hex'), limit)
-      .map((cells) => {
-        const [id, owner] = cells as unknown as [Uint8Array, string];
-        return { id: Buffer.from(id).toString('hex'), owner };
-      });
+    return scanRows(this.#open(), this.#settings.table, afterId, limit);
   }
 
   async search(query: Query): Promise<readonly SearchHit[]> {
-    return search(this.#open(), this.#ready(), query);
+    const database = this.#open();
+    return database.snapshot(() => search(database, this.#ready(), query));
   }
 
   /** Removes rows of a lost state that no component has written again since `prepare` answered `adopted`. */

@@ -1,5 +1,5 @@
 // Writes a group of components' changes, inside a transaction that is open.
-//   R1. A row belongs to one owner; another one that writes it takes it over, and the loser's delete leaves it alone.
+//   R1. A row belongs to one owner; its id is unique within it, and by the way that ids are derived unique in all.
 //   R2. Deletes come before upserts; the same change twice leaves the same rows.
 //   R3. Rows of an owner that was adopted from a lost state go with the first change that its component writes.
 import type { Sqlite } from '../../database/index.ts';
@@ -33,7 +33,7 @@ export class RowWriter {
   #applyOne(change: RowChange): void {
     let owner = this.#findOwner(change.owner);
     if (owner !== undefined && (change.deleteAll || owner.isAdopted)) this.#clear(owner.id);
-    if (owner !== undefined) for (const id of change.deletes) this.#deleteOwned(id, owner.id);
+    if (owner !== undefined) for (const id of change.deletes) this.#delete(owner.id, id);
     const first = change.upserts[0] ?? change.touches[0];
     if (first !== undefined) {
       owner ??= this.#addOwner(first);
@@ -67,16 +67,16 @@ export class RowWriter {
       this.#deleteRow((cells as unknown as [number])[0]);
   }
 
-  #deleteOwned(id: string, owner: number): void {
-    const there = this.#find(id);
-    if (there !== undefined && there.owner === owner) this.#deleteRow(there.n);
+  #delete(owner: number, id: string): void {
+    const there = this.#find(owner, id);
+    if (there !== undefined) this.#deleteRow(there.n);
   }
 
-  #find(id: string): { readonly n: number; readonly owner: number; readonly text: string | null } | undefined {
-    const cells = this.#database.sql(this.#sql.findRow).get(idBytes(id));
+  #find(owner: number, id: string): { readonly n: number; readonly text: string | null } | undefined {
+    const cells = this.#database.sql(this.#sql.findRow).get(owner, idBytes(id));
     if (cells === undefined) return undefined;
-    const [n, owner, text] = cells as unknown as [number, number, string | null];
-    return { n, owner, text };
+    const [n, text] = cells as unknown as [number, string | null];
+    return { n, text };
   }
 
   #deleteRow(n: number): void {
@@ -97,9 +97,9 @@ export class RowWriter {
   }
 
   #overwrite(row: TargetRow, owner: number): void {
-    const there = this.#find(row.id);
+    const there = this.#find(owner, row.id);
     if (there === undefined) return;
-    this.#database.sql(this.#sql.updateRow).run(owner, ...columnsOf(row), there.n);
+    this.#database.sql(this.#sql.updateRow).run(...columnsOf(row), there.n);
     this.#writeVector(there.n, row);
     if (there.text === (row.element.text ?? null) || !this.#settings.fullText) return;
     this.#database.sql(this.#sql.deleteWords).run(there.n);
@@ -108,9 +108,9 @@ export class RowWriter {
 
   /** A row that should be there and is not (somebody deleted it) comes back if its vector is at hand; `verify` finds the others. */
   #touch(row: TargetRow, owner: number): void {
-    const there = this.#find(row.id);
+    const there = this.#find(owner, row.id);
     if (there !== undefined) {
-      this.#database.sql(this.#sql.updateRow).run(owner, ...columnsOf(row), there.n);
+      this.#database.sql(this.#sql.updateRow).run(...columnsOf(row), there.n);
       if (row.element.vector !== undefined) this.#writeVector(there.n, row);
     } else if (this.#settings.vector === undefined || row.element.vector !== undefined) this.#upsert(row, owner);
   }
@@ -191,7 +191,7 @@ function squaredNorm(vector: Float32Array): number {
 
 type Statements = ReturnType<typeof statementsOf>;
 
-const COLUMNS = 'owner, text, start_byte, end_byte, start_line, end_line, language, fields';
+const COLUMNS = 'text, start_byte, end_byte, start_line, end_line, language, fields';
 
 function statementsOf(table: string) {
   return {
@@ -203,9 +203,9 @@ function statementsOf(table: string) {
     adopted: `SELECT id FROM ${table}_owners WHERE adopted = 1`,
     rowsOf: `SELECT n FROM ${table}_rows WHERE owner = ?`,
     anyRowOf: `SELECT 1 FROM ${table}_rows WHERE owner = ? LIMIT 1`,
-    findRow: `SELECT n, owner, text FROM ${table}_rows WHERE id = ?`,
-    insertRow: `INSERT INTO ${table}_rows(id, ${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(id) DO NOTHING`,
-    updateRow: `UPDATE ${table}_rows SET (${COLUMNS}) = (?, ?, ?, ?, ?, ?, ?, ?) WHERE n = ?`,
+    findRow: `SELECT n, text FROM ${table}_rows WHERE owner = ? AND id = ?`,
+    insertRow: `INSERT INTO ${table}_rows(id, owner, ${COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(owner, id) DO NOTHING`,
+    updateRow: `UPDATE ${table}_rows SET (${COLUMNS}) = (?, ?, ?, ?, ?, ?, ?) WHERE n = ?`,
     deleteRow: `DELETE FROM ${table}_rows WHERE n = ?`,
     writeVector: `INSERT OR REPLACE INTO ${table}_vectors(n, key, norm, vector) VALUES (?, ?, ?, ?)`,
     deleteVector: `DELETE FROM ${table}_vectors WHERE n = ?`,
