@@ -7,7 +7,6 @@ import {
   KINDS,
   type LiveSource,
   nearest,
-  type Parsed,
   type Pipeline,
   parseLiveSource,
   parsePipeline,
@@ -91,13 +90,12 @@ function readOwn(subject: Subject, apiVersion: string, kind: string): Reading {
   if (apiVersion !== API_VERSION)
     return wrong(subject, ['apiVersion'], `must be ${API_VERSION}, not ${JSON.stringify(apiVersion)}`);
   if (kind !== 'Pipeline' && kind !== 'LiveSource') return wrongKind(subject, kind);
-  const cleaned = withoutNulls(subject.value, []);
   if (kind === 'Pipeline') {
-    const parsed = parsePipeline(cleaned.value);
-    return parsed.ok ? { kind, object: loaded(subject, parsed.value) } : refused(subject, parsed, cleaned.empty);
+    const parsed = parsePipeline(subject.value);
+    return parsed.ok ? { kind, object: loaded(subject, parsed.value) } : refused(subject, parsed.problems);
   }
-  const parsed = parseLiveSource(cleaned.value);
-  return parsed.ok ? { kind, object: loaded(subject, parsed.value) } : refused(subject, parsed, cleaned.empty);
+  const parsed = parseLiveSource(subject.value);
+  return parsed.ok ? { kind, object: loaded(subject, parsed.value) } : refused(subject, parsed.problems);
 }
 
 function wrongKind(subject: Subject, kind: string): Reading {
@@ -117,12 +115,11 @@ const wrong = (subject: Subject, path: FieldPath, message: string): Reading => (
   problems: [problemAt(subject, path, message)],
 });
 
-function refused(subject: Subject, parsed: Parsed<unknown>, empty: readonly FieldPath[]): Reading {
-  const problems = parsed.ok ? [] : parsed.problems;
+function refused(subject: Subject, problems: readonly FieldProblem[]): Reading {
   const pipeline = pipelineName(subject.value);
   return {
     kind: 'wrong',
-    problems: problems.map((one) => problemAt(subject, one.path, withHints(subject, one, empty))),
+    problems: problems.map((one) => problemAt(subject, one.path, withHints(subject, one))),
     ...(pipeline !== undefined && { pipeline }),
   };
 }
@@ -140,16 +137,16 @@ function problemAt(subject: Subject, path: FieldPath, message: string): Problem 
 }
 
 /** Adds what only the file tells: that YAML made something else of a word, or that a field without a value counts as absent. */
-function withHints(subject: Subject, problem: FieldProblem, empty: readonly FieldPath[]): string {
+function withHints(subject: Subject, problem: FieldProblem): string {
   const written = subject.document.writtenAs([...subject.at, ...problem.path]);
   const value = valueAt(subject.value, problem.path);
   if (problem.expected === 'text' && written !== undefined && typeof value !== 'string')
-    return `${problem.message} (YAML reads ${written} as ${JSON.stringify(value)}: write "${written}")`;
-  const blank = empty.find(
-    (path) => path.length === problem.path.length + 1 && problem.path.every((key, index) => key === path[index]),
-  );
-  if (blank !== undefined && !problem.unknown)
-    return `${problem.message} (${blank.at(-1)} has no value and counts as absent: write ${blank.at(-1)}: {} for one without settings)`;
+    return written === String(value)
+      ? `${problem.message}; write "${written}"`
+      : `${problem.message} (YAML reads ${written} as ${JSON.stringify(value)}: write "${written}")`;
+  const blank = problem.members?.find((member) => valueAt(value, [member]) === null);
+  if (blank !== undefined)
+    return `${problem.message} (${blank} has no value and counts as absent: write ${blank}: {} for one without settings)`;
   return problem.message;
 }
 
@@ -160,25 +157,9 @@ function pipelineName(value: unknown): { namespace: string; name: string } | und
 }
 
 const valueAt = (root: unknown, path: FieldPath): unknown =>
-  path.reduce<unknown>((value, key) => (value as Readonly<Record<string, unknown>> | undefined)?.[key], root);
+  path.reduce<unknown>((value, key) => (value as Readonly<Record<string, unknown>> | null | undefined)?.[key], root);
 
 // ---- parts of objects --------------------------------------------------------------------------------------------
-
-/** The API server drops a field without a value (`read:`); in a list it refuses it, and so does the schema. */
-function withoutNulls(value: unknown, at: FieldPath): { value: unknown; empty: FieldPath[] } {
-  const empty: FieldPath[] = [];
-  const clean = (node: unknown, path: FieldPath): unknown => {
-    if (Array.isArray(node)) return node.map((item, index) => clean(item, [...path, index]));
-    if (!isRecord(node)) return node;
-    return Object.fromEntries(
-      Object.entries(node).flatMap(([key, member]) => {
-        if (member === null) empty.push([...path, key]);
-        return member === null ? [] : [[key, clean(member, [...path, key])]];
-      }),
-    );
-  };
-  return { value: clean(value, at), empty };
-}
 
 function loaded<T extends { metadata: { name: string; namespace?: string | undefined } }>(
   subject: Subject,

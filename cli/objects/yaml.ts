@@ -81,30 +81,39 @@ export function readYaml(text: string): { documents: YamlDocument[]; problems: Y
   for (const document of Array.isArray(parsed) ? parsed : []) {
     const wrong = problemsOf(document, lines);
     problems.push(...wrong);
-    if (wrong.length === 0 && document.contents !== null && !isEmpty(document))
-      documents.push(located(document, lines));
+    if (wrong.length === 0 && !isEmpty(document)) documents.push(located(document, lines));
   }
   return { documents, problems };
 }
 
-const isEmpty = (document: Document.Parsed): boolean =>
-  isScalar(document.contents) && document.contents.value === null && (document.contents.source ?? '') === '';
+const isEmpty = ({ contents }: Document.Parsed): boolean =>
+  contents === null || (isScalar(contents) && contents.value === null && (contents.source ?? '') === '');
+
+/** Aliases that multiply each other could fill the memory; so many values through one alias are plenty for an object. */
+const MAX_ALIASED = 100;
 
 function problemsOf(document: Document.Parsed, lines: LineCounter): YamlProblem[] {
-  const found = [...document.errors, ...document.warnings].map((error) => ({
-    ...spotAt(error.pos[0], lines),
-    message: sentenceOf(error.message),
-  }));
+  const at = (offset: number, message: string): YamlProblem => ({ ...spotAt(offset, lines), message });
+  const found = [...document.errors, ...document.warnings].map((error) => at(error.pos[0], sentenceOf(error.message)));
   visit(document, {
     Scalar: (_key, node) => {
       if (typeof node.value === 'number' && !Number.isFinite(node.value))
-        found.push({
-          ...spotAt(node.range?.[0] ?? 0, lines),
-          message: `${node.source} is no number that an object can hold`,
-        });
+        found.push(at(node.range?.[0] ?? 0, `${node.source} is no number that an object can hold`));
     },
   });
+  if (found.length === 0 && multiplies(document))
+    found.push(at(document.range[0], 'this is not YAML for an object: its aliases multiply each other'));
   return found;
+}
+
+function multiplies(document: Document.Parsed): boolean {
+  try {
+    document.toJS({ maxAliasCount: MAX_ALIASED });
+    return false;
+  } catch (error) {
+    if (error instanceof ReferenceError) return true;
+    throw error;
+  }
 }
 
 function sentenceOf(message: string): string {
@@ -120,7 +129,7 @@ function spotAt(offset: number, lines: LineCounter): Spot {
 
 function located(document: Document.Parsed, lines: LineCounter): YamlDocument {
   return {
-    value: document.toJS({ maxAliasCount: 100 }),
+    value: document.toJS({ maxAliasCount: MAX_ALIASED }),
     spotOf: (path) => spotAt(follow(document, path).offset, lines),
     writtenAs: (path) => {
       const { node } = follow(document, path);

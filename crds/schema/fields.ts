@@ -71,7 +71,7 @@ const quantityOf = (description: string, ...rules: Rule[]) =>
   ruled(
     z.union([z.int().min(0), z.string().min(1).max(32)]),
     {
-      description,
+      description: `Quantity. ${description}`, // kubectl explain calls such a field <Object>
       crd: { 'x-kubernetes-int-or-string': true, anyOf: [{ type: 'integer' }, { type: 'string' }], maxLength: 32 },
     },
     ...rules,

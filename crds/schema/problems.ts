@@ -75,10 +75,20 @@ function remove(root: unknown, path: FieldPath): void {
 
 /** Parses with a schema; every problem at once, in the order of the fields. */
 export function parse<T extends z.ZodType>(schema: T, input: unknown): Parsed<z.output<T>> {
-  const result = schema.safeParse(input, { reportInput: true });
+  const result = schema.safeParse(withoutNulls(schema, input), { reportInput: true });
   if (result.success) return { ok: true, value: result.data };
   const problems = result.error.issues.flatMap((issue) => explain(issue, schema, input));
   return { ok: false, problems: problems.filter((problem) => !isEcho(problem, problems)) };
+}
+
+/** The API server drops a field without value (`read:`) where the field exists, and refuses it elsewhere. */
+function withoutNulls(schema: z.core.$ZodType | undefined, value: unknown): unknown {
+  const node = unwrapped(schema);
+  if (node instanceof z.ZodArray && Array.isArray(value)) return value.map((item) => withoutNulls(node.element, item));
+  if (!(node instanceof z.ZodObject) || typeof value !== 'object' || value === null || Array.isArray(value))
+    return value;
+  const kept = Object.entries(value).filter(([key, member]) => member !== null || !(key in node.shape));
+  return Object.fromEntries(kept.map(([key, member]) => [key, withoutNulls(node.shape[key], member)]));
 }
 
 /** That no variant is set follows from one that does not exist. */

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { emitCrds } from '../../crds/emit/index.ts';
-import { GROUP, KINDS, type KindName, VERSION } from '../../crds/schema/index.ts';
+import { fitStatus, GROUP, KINDS, type KindName, STATUS_MAX_BYTES, VERSION } from '../../crds/schema/index.ts';
 import { CARD_PIPELINE, changed, LINES, MINIMAL_PIPELINE, MINIMAL_SOURCE, type Plain } from '../crds/objects.ts';
 import { type Answer, type ApiServer, startApiServer } from '../support/apiserver.ts';
 import { installCrds } from '../support/crds.ts';
@@ -14,6 +14,7 @@ let api: ApiServer;
 beforeAll(async () => {
   api = await startApiServer();
   await installCrds(api);
+  await api.ask('POST', '/api/v1/namespaces', { metadata: { name: 'search' } });
 });
 afterAll(() => api?.stop());
 
@@ -148,15 +149,114 @@ describe('defaults', () => {
   });
 });
 
+describe('status', () => {
+  const time = '2030-01-31T12:00:00.000Z';
+  const status = {
+    observedGeneration: 1,
+    conditions: [
+      {
+        type: 'Ready',
+        status: 'True',
+        reason: 'Ready',
+        message: 'All is well.',
+        lastTransitionTime: time,
+        observedGeneration: 1,
+      },
+    ],
+    slots: { limit: 1024, held: 3, waiting: 5, inFlight: 9 },
+    cards: { total: 4, heldMilli: 1500, waiting: 1, summary: '1.5/4' },
+    items: { total: 10, done: 3, summary: '3/10' },
+    freshness: { oldestChangeAt: new Date(Date.now() - 3 * 86_400_000).toISOString() },
+  };
+
+  test('is written through its subresource only, checked, and printed in the columns', async () => {
+    const object = changed(CARD_PIPELINE, { 'metadata.name': 'with-status', status: { slots: { held: 99 } } });
+    await api.ask('POST', pathOf(object), object);
+    const path = `${pathOf(object)}/with-status`;
+    const first = await api.ask('GET', path);
+    expect(first.body).not.toHaveProperty('status');
+    const merge = { contentType: 'application/merge-patch+json' };
+    expect((await api.ask('PATCH', `${path}/status`, { status }, merge)).status).toBe(200);
+    const { stdout } = await api.kubectl(['get', 'fpl', 'with-status', '--no-headers']);
+    expect(stdout.trim().split(/\s+/).slice(0, -1)).toEqual(['with-status', 'True', '3', '5', '1.5/4', '3d', '3/10']);
+    const wrong = await api.ask('PATCH', `${path}/status`, { status: { slots: { held: -1 } } }, merge);
+    expect(messageOf(wrong)).toContain('status.slots.held');
+  });
+
+  test('of the largest size that fitStatus lets through is accepted', async () => {
+    const object = changed(MINIMAL_SOURCE, { 'metadata.name': 'large-status' });
+    await api.ask('POST', pathOf(object), object);
+    const update = {
+      name: 'n'.repeat(128),
+      kind: 'Cycle',
+      source: 'large-status',
+      trigger: 'interval',
+      result: 'Failed',
+      startedAt: time,
+      endedAt: time,
+      counts: { unchanged: Number.MAX_SAFE_INTEGER, failed: 1 },
+      traceId: 'a'.repeat(32),
+      message: 'm'.repeat(512),
+    } as const;
+    const large = fitStatus({ ...status, updates: Array.from({ length: 10 }, () => update) });
+    expect(JSON.stringify(large).length).toBeLessThanOrEqual(STATUS_MAX_BYTES);
+    const answer = await api.ask(
+      'PATCH',
+      `${pathOf(object)}/large-status/status?fieldValidation=Strict`,
+      { status: large },
+      {
+        contentType: 'application/merge-patch+json',
+      },
+    );
+    expect({ status: answer.status, warnings: answer.warnings }).toEqual({ status: 200, warnings: [] });
+  });
+
+  test('conditions of several writers live side by side under server-side apply', async () => {
+    const object = changed(MINIMAL_SOURCE, { 'metadata.name': 'two-writers' });
+    await api.ask('POST', pathOf(object), object);
+    const applied = (manager: string, type: string): Promise<Answer> =>
+      api.ask(
+        'PATCH',
+        `${pathOf(object)}/two-writers/status?fieldManager=${manager}&force=true`,
+        {
+          apiVersion: object.apiVersion,
+          kind: object.kind,
+          metadata: { name: 'two-writers' },
+          status: { conditions: [{ type, status: 'True', reason: type, message: '', lastTransitionTime: time }] },
+        },
+        { contentType: 'application/apply-patch+yaml' },
+      );
+    await applied('one', 'Ready');
+    const { body } = await applied('two', 'Synced');
+    const { conditions } = (body as { status: { conditions: { type: string }[] } }).status;
+    expect(conditions.map((condition) => condition.type).toSorted()).toEqual(['Ready', 'Synced']);
+  });
+
+  test('LiveSources are selected by their Pipeline', async () => {
+    const other = changed(MINIMAL_SOURCE, { 'metadata.name': 'of-another', 'spec.pipelineRef.name': 'another' });
+    await api.ask('POST', pathOf(other), other);
+    const { stdout } = await api.kubectl([
+      'get',
+      'fls',
+      '-o',
+      'name',
+      '--field-selector',
+      'spec.pipelineRef.name=another',
+    ]);
+    expect(stdout).toBe('livesource.fairlead.dev/of-another\n');
+  });
+});
+
 describe('examples', () => {
-  for (const folder of readdirSync('examples')) {
-    test(`examples/${folder} applies with kubectl without a warning`, async () => {
+  const folders = [...readdirSync('examples').map((name) => `examples/${name}`), 'docs/reference/every-field'];
+  for (const folder of folders) {
+    test(`${folder} applies with kubectl without a warning`, async () => {
       const { code, stderr, stdout } = await api.kubectl([
         'apply',
         '--dry-run=server',
         '--validate=strict',
         '-f',
-        `examples/${folder}`,
+        folder,
       ]);
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
       expect(stdout.trim().split('\n').length).toBeGreaterThan(0);
