@@ -95,6 +95,7 @@ export class Engine implements Runner {
     );
     if (this.#runs.get(run.number) !== run) return;
     this.#runs.delete(run.number);
+    if (run.isRoot) this.#services.workers.delete(run.order.update);
     this.#services.uplink.exited(run.number, outcome);
   }
 
@@ -160,6 +161,7 @@ function servicesOf(options: EngineOptions): Services {
     },
     endurance: new Endurance({ state, clock }),
     sweeper: new Sweeper(state, clock),
+    workers: new Map(),
     listings: new Turns(),
     keep: (entries) => keep(state, entries),
     ...(cards === undefined ? {} : { cards }),

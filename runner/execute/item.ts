@@ -22,6 +22,7 @@ import type { Run } from './run.ts';
 import type { Services } from './services.ts';
 import { settle } from './settle.ts';
 import { runSteps, type Workplace } from './steps.ts';
+import { tellTookOver } from './worker.ts';
 
 const LOSSES_MAX = 3;
 
@@ -96,10 +97,10 @@ export class ItemRun {
     return this.#wantedOf(opened, work, work.action === 'delete', work.version);
   }
 
-  /** No entry any more: an attempt of this run that was lost had committed, or another run did the work. */
+  /** No entry any more: an attempt of this run that was lost had committed, or another update did the work. */
   #settledBefore({ component }: Opened): RunOutcome {
     const isOurs = component?.token.run === this.#run.number && this.#run.order.token.attempt > 1;
-    return { kind: 'done', counts: isOurs ? one('reprocessed') : NO_COUNTS };
+    return isOurs ? { kind: 'done', counts: one('reprocessed') } : { kind: 'superseded' };
   }
 
   /** The root run of a per-key update: looks at the source and takes the key's work over from whoever has it. */
@@ -120,7 +121,7 @@ export class ItemRun {
       { ...offer, ...(this.#run.reprocess ? { reprocess: true } : {}) },
     ]);
     if (entered?.kind === 'tookOver' && entered.from !== order.update) {
-      this.#services.uplink.tookOver(number, entered.from, [order.path]);
+      tellTookOver(this.#services, number, entered.from, [order.path]);
     }
     const now = entered?.kind === 'entered' ? opened : await this.#open();
     return this.#wantedOf(now, now.work, listed === undefined, listed?.version ?? '');

@@ -9,6 +9,7 @@ import type { CompiledPlan } from './plan.ts';
 import type { CardGrant, ComponentRef, MemoEntry, Opened, SourcePlan, StateStore } from './ports.ts';
 import type { Sweeper } from './sweeper.ts';
 import type { Turns } from './turns.ts';
+import type { Worker } from './worker.ts';
 
 /** Gives shares of the runner's cards to bodies of steps. */
 export interface CardDesk {
@@ -36,6 +37,8 @@ export interface Services {
   readonly cards?: CardDesk;
   readonly endurance: Endurance;
   readonly sweeper: Sweeper;
+  /** Of the updates whose root run executes here, by update. */
+  readonly workers: Map<string, Worker>;
   /** Listings of one source take turns. */
   readonly listings: Turns;
   /** Keeps results of attempts that did not commit; never rejects. */

@@ -1,5 +1,5 @@
 // Mounts an update's work as the slots allow, from its first entry on, until all of it ended.
-import { itemPath, type MountRequest, type RunOutcome } from '../protocol/index.ts';
+import { itemPath, type MountRequest, type RunNumber, type RunOutcome } from '../protocol/index.ts';
 import { WorkFeed } from './feed.ts';
 import { itemComponent } from './plan.ts';
 import type { Entered, NewWork, WorkEntry } from './ports.ts';
@@ -9,6 +9,8 @@ import type { Tally } from './tally.ts';
 
 /** Most keys of one message about work that was taken over. */
 const TOLD_MAX = 1_000;
+/** Most paths that are remembered as taken over; beyond that the run finds out when it begins. */
+const TAKEN_MAX = 10_000;
 
 export class Worker {
   readonly #run: Run;
@@ -16,6 +18,8 @@ export class Worker {
   readonly #tally: Tally;
   readonly #feed: WorkFeed;
   readonly #done = Promise.withResolvers<void>();
+  /** Paths that other updates took over and that may still be in the feed. */
+  readonly #taken = new Set<string>();
   #mounted = 0;
   #isComplete = false;
   #isPumping = false;
@@ -27,6 +31,7 @@ export class Worker {
     this.#tally = tally;
     this.#feed = new WorkFeed(services.state, run.order.update, adopted > 0);
     this.#done.promise.catch(() => {});
+    services.workers.set(run.order.update, this);
     tally.expect(adopted);
     run.mounts.onChange = () => this.#pump();
     this.#pump();
@@ -41,6 +46,7 @@ export class Worker {
     const isNew = entered.filter((result) => result.kind === 'entered' || this.#isFromAnother(result));
     this.#tally.expect(isNew.length);
     this.#tellOthers(work, entered);
+    if (this.#taken.size > 0) for (const { source, key } of entries) this.#taken.delete(itemPath(source, key));
     this.#feed.offer(entries);
     this.#pump();
     return entries.length;
@@ -52,6 +58,11 @@ export class Worker {
     this.#pump();
     await this.#run.cancellation.race(this.#done.promise);
     this.#tally.closeWith(this.#mounted);
+  }
+
+  /** Another update of this runner took these over: what is not mounted yet never will be. */
+  lose(paths: readonly string[]): void {
+    for (const path of paths) if (this.#taken.size < TAKEN_MAX) this.#taken.add(path);
   }
 
   #isFromAnother(result: Entered): boolean {
@@ -69,7 +80,7 @@ export class Worker {
     });
     for (const [update, list] of paths) {
       for (let at = 0; at < list.length; at += TOLD_MAX) {
-        this.#services.uplink.tookOver(this.#run.number, update, list.slice(at, at + TOLD_MAX));
+        tellTookOver(this.#services, this.#run.number, update, list.slice(at, at + TOLD_MAX));
       }
     }
   }
@@ -82,6 +93,7 @@ export class Worker {
     while (mounts.hasRoom) {
       const entry = this.#feed.next();
       if (entry === undefined) break;
+      if (this.#taken.size > 0 && this.#taken.delete(itemPath(entry.source, entry.key))) continue;
       this.#mounted += 1;
       mounts.mount(this.#request(entry), (outcome) => this.#ended(outcome));
     }
@@ -122,6 +134,12 @@ export class Worker {
       ...(reprocess ? { reprocess } : {}),
     };
   }
+}
+
+/** Tells the update that had the work, wherever its root run executes. */
+export function tellTookOver(services: Services, run: RunNumber, from: string, paths: readonly string[]): void {
+  services.workers.get(from)?.lose(paths);
+  services.uplink.tookOver(run, from, paths);
 }
 
 function entryOf(wanted: NewWork, result: Entered | undefined): WorkEntry[] {
