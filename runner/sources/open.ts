@@ -2,13 +2,15 @@
 import type { Clock } from '../clock.ts';
 import type { Source } from '../execute/index.ts';
 import { StepError } from '../sdk/index.ts';
-import type { DirectorySpec, SecretFrom } from './common/spec.ts';
+import type { DirectorySpec, GitSpec, SecretFrom } from './common/spec.ts';
 import { directorySettings } from './directory/settings.ts';
 import { DirectorySource } from './directory/source.ts';
+import { openGit } from './git/open.ts';
 
 /** Exactly one kind is set. */
 export interface SourceSpec {
   readonly directory?: DirectorySpec | undefined;
+  readonly git?: GitSpec | undefined;
 }
 
 export interface SourceOptions {
@@ -26,5 +28,6 @@ export interface SourceOptions {
 /** Opens a source. Nothing outside is touched before its first listing. Throws StepError (`invalid`) for a spec that cannot work. */
 export function openSource(spec: SourceSpec, options: SourceOptions): Source {
   if (spec.directory) return new DirectorySource(directorySettings(spec.directory, options.baseDir), options.clock);
+  if (spec.git) return openGit(spec.git, options);
   throw new StepError('invalid', `the source of ${options.name} names no kind that this runner knows`);
 }

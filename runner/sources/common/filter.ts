@@ -28,10 +28,11 @@ export function pathFilter(spec: FilterSpec): PathFilter {
   const bases = include.length === 0 ? [''] : include.map(baseOf);
   const mayHold: Matcher = (folder) => !isExcluded(folder) && bases.some((base) => meets(base, folder));
   const admitsName: Matcher = (key) => !isExcluded(key) && isIncluded(key);
+  const isOpen = remembered((folder) => foldersOf(folder).every((above) => !isExcluded(above)));
   return {
     mayHold,
     admitsName,
-    admitsFile: (key) => admitsName(key) && foldersOf(key).every((folder) => !isExcluded(folder)),
+    admitsFile: (key) => admitsName(key) && isOpen(key.slice(0, key.lastIndexOf('/') + 1)),
   };
 }
 
@@ -40,6 +41,17 @@ export function foldersOf(key: string): string[] {
   const folders: string[] = [];
   for (let at = key.indexOf('/'); at >= 0; at = key.indexOf('/', at + 1)) folders.push(key.slice(0, at));
   return folders;
+}
+
+/** Keys come folder by folder, so the last answer is mostly the next one. */
+function remembered(match: Matcher): Matcher {
+  let last: string | undefined;
+  let answer = false;
+  return (path) => {
+    if (path !== last) answer = match(path);
+    last = path;
+    return answer;
+  };
 }
 
 function matcher(patterns: readonly string[]): Matcher {

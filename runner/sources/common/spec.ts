@@ -31,3 +31,18 @@ export interface DirectorySpec extends FilterSpec {
   /** Watch by comparing the tree at this interval instead of by file events; for network volumes. */
   readonly pollInterval?: DurationText | undefined;
 }
+
+export interface GitSpec extends FilterSpec {
+  /** https, ssh, git or file address, user@host:path, or a folder on this machine. */
+  readonly url: string;
+  /** Branch, tag or commit. Absent: the default branch of a remote, the current commit of a folder. */
+  readonly ref?: string | undefined;
+  /** Folder within the repository that the items are taken from. */
+  readonly path?: string | undefined;
+  readonly username?: string | undefined;
+  readonly tokenFrom?: SecretFrom | undefined;
+  readonly sshKeyFrom?: SecretFrom | undefined;
+  readonly knownHostsFrom?: SecretFrom | undefined;
+  /** How often a watch looks at the remote. */
+  readonly pollInterval?: DurationText | undefined;
+}

@@ -13,6 +13,7 @@ import type { ItemContent, ReadOptions } from '../../execute/index.ts';
 import { StepError } from '../../sdk/index.ts';
 import { codeOf, isGone, reasonOf, show } from '../common/failure.ts';
 import { fsPath, keyOf } from '../common/names.ts';
+import { tooLarge } from '../common/too-large.ts';
 import { versionOf } from './disk.ts';
 import type { Tree } from './tree.ts';
 
@@ -112,13 +113,6 @@ const readSome = (file: number, bytes: Uint8Array, at: number): Promise<number> 
   });
 
 const pause = (clock: Clock, ms: number): Promise<void> => new Promise((resolve) => clock.after(ms, resolve));
-
-export function tooLarge(key: string, sizeBytes: number, maxBytes: number): StepError {
-  return new StepError(
-    'invalid',
-    `${show(key)} is too large: ${sizeBytes} bytes, and at most ${maxBytes} are read; exclude it or raise the bound`,
-  );
-}
 
 /** Permission is not a matter of trying again; a full table of open files is. */
 function unreadable(key: string, error: unknown): StepError {
