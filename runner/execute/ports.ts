@@ -94,8 +94,11 @@ export interface Source {
    * whatever could not be listed must throw, so that nothing is deleted by mistake (F1).
    */
   list(options: ListOptions): AsyncIterable<readonly ListedItem[]>;
-  /** The item's version now, without its content; undefined: it is gone. */
-  stat(key: string, signal: AbortSignal): Promise<ListedItem | undefined>;
+  /**
+   * The item's version now, without its content; undefined: it is gone. `notBeforeMs`: the answer is at least as new as this moment, such as
+   * that at which a watcher saw a change; absent: it may be a second old where asking is costly (a remote repository).
+   */
+  stat(key: string, signal: AbortSignal, notBeforeMs?: number): Promise<ListedItem | undefined>;
   /**
    * Reads an item as it is now: `version` is a hint, newer content is better. Undefined: it is gone.
    * Throws StepError (`invalid` where only another content helps).

@@ -77,11 +77,11 @@ export function sourceContract(kind: string, open: () => Promise<World>): void {
       }
     });
 
-    it('refuses an item above the bound as invalid, and says that it is too large', async () => {
+    it('refuses an item above the bound as too large, and names it', async () => {
       const [key = ''] = world.items.keys();
       const error = await rejection(world.source.read(key, '', { signal: live(), maxBytes: 1 }));
       expect(error).toBeInstanceOf(StepError);
-      expect(error).toMatchObject({ class: 'invalid', message: expect.stringContaining('too large') });
+      expect(error).toMatchObject({ class: 'too-large', message: expect.stringContaining(JSON.stringify(key)) });
     });
 
     it('an abort ends a listing with the reason of the signal, before the first batch and between batches', async () => {

@@ -20,6 +20,17 @@ export interface PathFilter {
   mayHold(folder: string): boolean;
 }
 
+/** Narrows a filter to what lies below a folder; the empty folder is all. */
+export function filterWithin(folder: string, filter: PathFilter): PathFilter {
+  if (folder === '') return filter;
+  const isWithin = (key: string) => key.startsWith(`${folder}/`);
+  return {
+    admitsFile: (key) => isWithin(key) && filter.admitsFile(key),
+    admitsName: (key) => isWithin(key) && filter.admitsName(key),
+    mayHold: (above) => meets(folder, above) && filter.mayHold(above),
+  };
+}
+
 /** Filter of a source. Throws StepError (`invalid`) for a pattern that cannot be used. */
 export function pathFilter(spec: FilterSpec): PathFilter {
   const include = (spec.include ?? []).map((pattern) => normalise(pattern, 'include'));

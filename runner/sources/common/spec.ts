@@ -39,10 +39,22 @@ export interface GitSpec extends FilterSpec {
   readonly ref?: string | undefined;
   /** Folder within the repository that the items are taken from. */
   readonly path?: string | undefined;
+  /**
+   * The files of a checkout on this machine as they lie there, edits that are not committed included, by the rules of the
+   * directory source with `gitignore`.
+   */
+  readonly worktree?: boolean | undefined;
+  /** Commits that are fetched. Default 1. */
+  readonly depth?: number | undefined;
+  /** How often a watch looks at the remote. */
+  readonly pollInterval?: DurationText | undefined;
+  readonly auth?: GitAuth | undefined;
+}
+
+/** How to prove who one is. */
+export interface GitAuth {
   readonly username?: string | undefined;
   readonly tokenFrom?: SecretFrom | undefined;
   readonly sshKeyFrom?: SecretFrom | undefined;
   readonly knownHostsFrom?: SecretFrom | undefined;
-  /** How often a watch looks at the remote. */
-  readonly pollInterval?: DurationText | undefined;
 }

@@ -7,6 +7,8 @@ import type { DirectorySpec, FilterSpec, SymlinkPolicy } from '../common/spec.ts
 export interface DirectorySettings extends FilterSpec {
   /** Absolute path of the root. */
   readonly root: string;
+  /** Only what lies below this folder of the root; paths and globs still start at the root. Empty or absent: all. */
+  readonly within?: string;
   readonly gitignore: boolean;
   readonly symlinks: SymlinkPolicy;
   /** Set: watch by comparing the tree at this interval. */

@@ -7,7 +7,7 @@
 //   T4. With `FollowInside` nothing is read whose real path is not below the root; with `Ignore` nothing behind any link.
 import type { BigIntStats } from 'node:fs';
 import { isGone, reasonOf, show } from '../common/failure.ts';
-import { type PathFilter, pathFilter } from '../common/filter.ts';
+import { filterWithin, type PathFilter, pathFilter } from '../common/filter.ts';
 import { keyOf, rawOfText } from '../common/names.ts';
 import { type Disk, inodeOf, disk as realDisk } from './disk.ts';
 import { type IgnoreScope, scopeAbove, scopeBelow } from './ignore.ts';
@@ -49,7 +49,7 @@ export class Tree {
     this.disk = disk;
     this.root = rawOfText(settings.root);
     this.#prefix = this.root === '/' ? '' : this.root;
-    this.filter = pathFilter(settings);
+    this.filter = filterWithin(settings.within ?? '', pathFilter(settings));
     this.followsLinks = settings.symlinks !== 'Ignore';
   }
 

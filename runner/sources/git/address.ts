@@ -35,7 +35,7 @@ function remote(url: string): GitAddress {
   if (parsed === undefined || !PROTOCOLS.has(protocol))
     throw refused('only https, http, ssh, git and file addresses are known');
   if (parsed.password !== '')
-    throw refused('the address holds a password; put it into a Secret and name it in git.tokenFrom');
+    throw refused('the address holds a password; put it into a Secret and name it in git.auth.tokenFrom');
   if (parsed.hostname.startsWith('-') || parsed.username.startsWith('-'))
     throw refused('host and user may not start with a dash');
   if (protocol === 'file' && parsed.hostname !== '' && parsed.hostname !== 'localhost')

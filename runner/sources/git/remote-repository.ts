@@ -23,6 +23,8 @@ export interface RemoteOptions extends Lender {
   readonly url: string;
   readonly protocol: Protocol;
   readonly ref: string | undefined;
+  /** Commits that are fetched. */
+  readonly depth: number;
   readonly login: GitLogin;
   readonly pollMs: number;
   readonly clock: Clock;
@@ -183,7 +185,7 @@ export class RemoteRepository implements Repository {
       '--no-tags',
       '--no-recurse-submodules',
       '--no-write-fetch-head',
-      '--depth=1',
+      `--depth=${this.#options.depth}`,
       '--update-shallow',
     ];
     const here: GitContext = {

@@ -5,15 +5,10 @@
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { StepError } from '../../sdk/index.ts';
-import type { SecretFrom } from '../common/spec.ts';
+import type { GitAuth, SecretFrom } from '../common/spec.ts';
 import type { GitContext } from './process.ts';
 
-export interface GitLogin {
-  readonly username: string;
-  readonly tokenFrom?: SecretFrom | undefined;
-  readonly sshKeyFrom?: SecretFrom | undefined;
-  readonly knownHostsFrom?: SecretFrom | undefined;
-}
+export type GitLogin = GitAuth & { readonly username: string };
 
 export interface Lender {
   readonly cacheDir: string;
@@ -55,7 +50,7 @@ const storeConfig = (file: string): NonNullable<Loan['config']> => [
 /** Line of git's store of credentials: an address that holds the password, for its host only. */
 function credentialLine(url: string, username: string, token: string): string {
   if (!URL.canParse(url) || !/^https?:/.test(url))
-    throw new StepError('invalid', 'git.tokenFrom goes with an https address; ssh takes git.sshKeyFrom');
+    throw new StepError('invalid', 'git.auth.tokenFrom goes with an https address; ssh takes git.auth.sshKeyFrom');
   const { protocol, host, username: named } = new URL(url);
   return `${protocol}//${encodeURIComponent(named === '' ? username : decodeURIComponent(named))}:${encodeURIComponent(token)}@${host}`;
 }

@@ -147,7 +147,7 @@ export class GitSource implements Source {
 
   async #entry(key: string, notBeforeMs: number, signal: AbortSignal): Promise<TreeEntry | undefined> {
     const raw = rawOf(key);
-    if (raw === undefined || !this.#admits(key)) return undefined;
+    if (raw === undefined || !this.#options.filter.admitsFile(key)) return undefined;
     const { tree } = await this.#at(notBeforeMs, signal);
     const { trees } = await this.#open(signal);
     const entry = await orAborted(
@@ -155,11 +155,6 @@ export class GitSource implements Source {
       signal,
     );
     return entry?.kind === 'file' ? entry : undefined;
-  }
-
-  #admits(key: string): boolean {
-    const { folder, filter } = this.#options;
-    return (folder === '' || key.startsWith(`${folder}/`)) && filter.admitsFile(key);
   }
 
   async #looking<T>(look: () => Promise<T>): Promise<T> {
@@ -182,7 +177,7 @@ export class GitSource implements Source {
     try {
       for await (const { raw, id } of trees.differences(older, newer)) {
         const key = keyOf(raw);
-        if (!this.#admits(key)) continue;
+        if (!this.#options.filter.admitsFile(key)) continue;
         batch.push({ key, kind: id === undefined ? 'removed' : 'changed', seenAtMs });
         if (batch.length < BATCH_MAX) continue;
         yield batch;
