@@ -1,13 +1,16 @@
 // Real folders for tests.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { systemClock } from '../../runner/clock.ts';
 import type { Source } from '../../runner/execute/index.ts';
 import { type DirectorySpec, openSource, type SourceOptions } from '../../runner/sources/index.ts';
 
+/** Memory where the system offers it: the tests make tens of thousands of files. */
+const base = (): string => (existsSync('/dev/shm') ? '/dev/shm' : tmpdir());
+
 export class TempFolder {
-  readonly path: string = mkdtempSync(join(tmpdir(), 'fairlead-sources-'));
+  readonly path: string = mkdtempSync(join(base(), 'fairlead-sources-'));
 
   at(name: string): string {
     return join(this.path, name);

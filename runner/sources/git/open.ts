@@ -50,7 +50,7 @@ async function openRepository(
   signal: AbortSignal,
 ): Promise<Repository> {
   if (address.kind === 'folder') return await FolderRepository.open({ ...options, path: address.path }, signal);
-  const login = { username: 'git', ...spec.auth };
+  const login = { ...spec.auth, username: spec.auth?.username ?? 'git' };
   return new RemoteRepository({
     ...options,
     url: address.url,
