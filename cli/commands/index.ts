@@ -33,6 +33,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import('./query.ts'),
   },
   {
+    name: 'plan',
+    summary: 'Show what would change, per item',
+    load: () => import('./plan.ts'),
+  },
+  {
     name: 'refresh',
     summary: 'List live sources now and process what changed',
     load: () => import('./refresh.ts'),
@@ -41,6 +46,16 @@ export const COMMANDS: readonly CommandEntry[] = [
     name: 'reprocess',
     summary: 'Process every known item again',
     load: () => import('./reprocess.ts'),
+  },
+  {
+    name: 'quarantine',
+    summary: 'List items that are left alone or failed, and release them',
+    load: () => import('./quarantine.ts'),
+  },
+  {
+    name: 'verify',
+    summary: 'Compare the state with the targets, both ways',
+    load: () => import('./verify.ts'),
   },
   {
     name: 'simulate',

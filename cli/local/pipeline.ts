@@ -18,7 +18,7 @@ import {
   type UpdateView,
 } from '../../operator/dispatch/index.ts';
 import { PipelineTriggers, type Schedule, SourceTriggers } from '../../operator/triggers/index.ts';
-import { type Assembly, assemble } from '../../runner/assemble/index.ts';
+import { type AssembleOptions, type Assembly, assemble } from '../../runner/assemble/index.ts';
 import type { Clock } from '../../runner/clock.ts';
 import { Engine } from '../../runner/execute/index.ts';
 import { StateInUseError } from '../../runner/state/index.ts';
@@ -235,18 +235,35 @@ function slotsOf({ pipeline }: PipelineObjects, environment: Environment): numbe
   return slots.value;
 }
 
-async function openAssembly(objects: PipelineObjects, options: PipelineOptions): Promise<Assembly> {
+interface OpenOptions {
+  readonly clock: Clock;
+  readonly environment: Environment;
+  /** For commands that only look: takes no lock and writes nothing. */
+  readonly readOnly?: boolean;
+}
+
+/** What opening a Pipeline's parts needs, from its objects. */
+export function assembleOptions(
+  objects: PipelineObjects,
+  { clock, environment, readOnly }: OpenOptions,
+): AssembleOptions {
+  return {
+    pipeline: objects.label,
+    spec: objects.pipeline.value.spec,
+    sources: objects.sources.map((it) => ({ name: it.name, spec: it.value.spec, base: sourceFolder(it) })),
+    folders: objects.folders,
+    clock,
+    secret: secretsOf(objects, environment),
+    epoch: 'next',
+    ignoreClasses: true,
+    readOnly: readOnly ?? false,
+  };
+}
+
+/** Opens a Pipeline's parts. Throws CommandError where that fails for a reason that people can mend. */
+export async function openAssembly(objects: PipelineObjects, options: OpenOptions): Promise<Assembly> {
   try {
-    return await assemble({
-      pipeline: objects.label,
-      spec: objects.pipeline.value.spec,
-      sources: objects.sources.map((it) => ({ name: it.name, spec: it.value.spec, base: sourceFolder(it) })),
-      folders: objects.folders,
-      clock: options.clock,
-      secret: secretsOf(objects, options.environment),
-      epoch: 'next',
-      ignoreClasses: true,
-    });
+    return await assemble(assembleOptions(objects, options));
   } catch (error) {
     throw forPeople(error, objects.label);
   }

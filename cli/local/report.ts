@@ -45,6 +45,9 @@ export interface Reporter {
   close(): void;
 }
 
+/** Says nothing: for commands whose own answer says it all. */
+export const SILENT: Reporter = { progress() {}, ended() {}, failed() {}, note() {}, close() {} };
+
 /** Where a reporter writes: data to one, everything else to the other. */
 export interface Streams {
   out(text: string): void;

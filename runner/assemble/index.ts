@@ -4,6 +4,7 @@ export {
   type Assembly,
   assemble,
   type NamedSource,
+  openSources,
   type SecretFrom,
 } from './pipeline.ts';
 export { openStores, type StoreOptions, type Stores } from './stores.ts';

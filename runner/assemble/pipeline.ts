@@ -86,11 +86,22 @@ async function assembleInto(open: Opened, options: AssembleOptions): Promise<Ass
       return open.add(await steps.openStep(step, width));
     },
   });
-  const sources = new Map(options.sources.map((source) => [source.name, sourcePlan(open, source, options)]));
+  const sources = sourcePlans(open, options);
   return { stores, plan, sources, steps, close: () => open.close() };
 }
 
-function sourcePlan(open: Opened, { name, spec, base }: NamedSource, options: AssembleOptions): SourcePlan {
+type SourceOptions = Pick<AssembleOptions, 'sources' | 'folders' | 'clock' | 'secret'>;
+
+/** Opens only the sources, for looking at what they list. */
+export function openSources(options: SourceOptions): Pick<Assembly, 'sources' | 'close'> {
+  const open = new Opened();
+  return { sources: sourcePlans(open, options), close: () => open.close() };
+}
+
+const sourcePlans = (open: Opened, options: SourceOptions): ReadonlyMap<string, SourcePlan> =>
+  new Map(options.sources.map((source) => [source.name, sourcePlan(open, source, options)]));
+
+function sourcePlan(open: Opened, { name, spec, base }: NamedSource, options: SourceOptions): SourcePlan {
   const { clock, secret, folders } = options;
   const cacheDir = join(folders.home, 'cache');
   const source = open.add(openSource(spec.source, { name, clock, cacheDir, baseDir: base, secret }));

@@ -35,6 +35,11 @@ export function itemComponent(plan: CompiledPlan): CompiledComponent {
   return component;
 }
 
+/** Fingerprint of an item's component: what of spec, code, model and dimensions decides its rows. Its targets must be prepared. */
+export function planFingerprint(plan: PipelinePlan): string {
+  return itemComponent(compilePlan(plan)).fingerprint;
+}
+
 /** Throws when a step names a target that the plan lacks; the wiring has refused that with its line and field before. */
 export function compilePlan(plan: PipelinePlan): CompiledPlan {
   const components: CompiledComponent[] = [];

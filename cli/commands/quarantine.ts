@@ -1,0 +1,100 @@
+// `fairlead quarantine`: items that are left alone because they took down too many runners, and items that failed.
+import type { Command } from 'commander';
+import { systemClock } from '../../runner/clock.ts';
+import type { ItemRecord } from '../../runner/execute/index.ts';
+import { CommandError } from '../exit.ts';
+import { loadPipelines, type PipelineObjects } from '../local/objects.ts';
+import { addFiles, addOutput, type FileOptions } from '../local/options.ts';
+import { openAssembly } from '../local/pipeline.ts';
+import { hasState } from '../local/preview.ts';
+import { surroundings } from '../local/session.ts';
+
+const PAGE = 1_000;
+
+interface Options extends FileOptions {
+  readonly release?: boolean;
+}
+
+export function configure(command: Command): void {
+  command
+    .description(
+      'List items that are quarantined (they took down three runners and are left alone until they change or are released) and items that failed (tried again in each cycle).',
+    )
+    .argument('[key...]', 'only these items');
+  addOutput(addFiles(command)).option('--release', 'let quarantined items run again in the next cycle').action(run);
+}
+
+interface Listed {
+  readonly pipeline: string;
+  readonly source: string;
+  readonly key: string;
+  readonly status: 'quarantined' | 'failed';
+  readonly failures: number;
+  readonly losses: number;
+  readonly error: string;
+}
+
+async function run(keys: readonly string[], { file, output, release }: Options): Promise<void> {
+  const objects = (await loadPipelines(file, surroundings())).filter(hasState);
+  if (release === true) return releaseAll(objects, keys, output);
+  const items: Listed[] = [];
+  for (const one of objects) items.push(...(await listed(one, keys)));
+  process.stdout.write(output === 'json' ? `${JSON.stringify({ items })}\n` : listText(items));
+}
+
+async function listed(objects: PipelineObjects, keys: readonly string[]): Promise<Listed[]> {
+  const assembly = await openAssembly(objects, { clock: systemClock, environment: process.env, readOnly: true });
+  try {
+    const found: Listed[] = [];
+    for (const status of ['quarantined', 'failed'] as const)
+      for await (const item of itemsOf(assembly.stores.state, status))
+        if (keys.length === 0 || keys.includes(item.key)) found.push(asListed(objects.label, status, item));
+    return found;
+  } finally {
+    await assembly.close();
+  }
+}
+
+type State = Awaited<ReturnType<typeof openAssembly>>['stores']['state'];
+
+async function* itemsOf(state: State, status: ItemRecord['status']): AsyncGenerator<ItemRecord> {
+  for (let after = 0; ; ) {
+    const page = await state.scanItems({ status }, after, PAGE);
+    yield* page;
+    const last = page.at(-1);
+    if (last === undefined || page.length < PAGE) return;
+    after = last.id;
+  }
+}
+
+function asListed(pipeline: string, status: Listed['status'], item: ItemRecord): Listed {
+  const { source, key, failures, losses, error = '' } = item;
+  return { pipeline, source, key, status, failures, losses, error };
+}
+
+async function releaseAll(objects: readonly PipelineObjects[], keys: readonly string[], output: 'json' | undefined) {
+  let released = 0;
+  for (const one of objects) {
+    const assembly = await openAssembly(one, { clock: systemClock, environment: process.env });
+    try {
+      released += await assembly.stores.state.release(undefined, keys.length === 0 ? undefined : keys);
+    } finally {
+      await assembly.close();
+    }
+  }
+  if (keys.length > 0 && released === 0)
+    throw new CommandError(`none of these items is quarantined: ${keys.join(', ')}`);
+  process.stdout.write(
+    output === 'json' ? `${JSON.stringify({ released })}\n` : `${released} released; fairlead refresh runs them\n`,
+  );
+}
+
+function listText(items: readonly Listed[]): string {
+  if (items.length === 0) return 'no item is quarantined, and none failed\n';
+  return items
+    .map(({ source, key, status, failures, losses, error }) => {
+      const how = status === 'quarantined' ? `quarantined after ${losses} losses` : `failed ${failures} times`;
+      return `${source}: ${key}: ${how}: ${error}\n`;
+    })
+    .join('');
+}
