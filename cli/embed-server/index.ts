@@ -55,7 +55,8 @@ export function configure(command: Command): void {
 }
 
 async function serve(options: Options): Promise<void> {
-  const host = openStepHost({ clock: systemClock, secret: () => Promise.reject(new Error('no secret is needed')) });
+  const secret = () => Promise.reject(new Error('no secret is needed'));
+  const host = openStepHost({ clock: systemClock, secret, baseDir: process.cwd(), env: {} });
   const { model, dimensions } = options;
   const embedder = await host.openQueryEmbedder(model === 'hash' ? { hash: { dimensions } } : { local: {} });
   const server = await startEmbedServer({

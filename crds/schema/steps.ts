@@ -214,6 +214,11 @@ const exec = object(
       32,
     ).optional(),
     processes: int('Processes per runner; with gpu there is one per card instead. Default 1.', 1, 256).default(1),
+    maxMemory: bytes(
+      'Memory of one process, with what it started, such as 4Gi. Above it an item in progress fails as too large, and between two items the process is started anew. Absent: no bound.',
+      '1Mi',
+      '1Pi',
+    ).optional(),
     version: text(
       'What identifies the program in memos. A new value runs every item again. Absent: hash of its file.',
       63,

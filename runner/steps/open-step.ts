@@ -14,6 +14,7 @@ import type { Embedder } from './embed/embedder.ts';
 import { openHashEmbedder } from './embed/hash-embedder.ts';
 import { OpenaiEmbedder } from './embed/openai-embedder.ts';
 import { Endpoints } from './endpoint/endpoint.ts';
+import { openExec } from './exec/exec-step.ts';
 import { openRead } from './read/read-step.ts';
 import { openSplit } from './split/split-step.ts';
 import { openWorkerPool, type WorkerPool } from './workers/pool.ts';
@@ -24,6 +25,10 @@ export interface StepHostOptions {
   readonly clock: Clock;
   /** Value of a secret, read anew at each use. Throws a message for people that names the reference. */
   readonly secret: (from: SecretFrom) => Promise<string>;
+  /** Where relative paths of `exec` begin: the runner's working directory, or the folder of the YAML file. */
+  readonly baseDir: string;
+  /** Environment that programs of `exec` inherit. */
+  readonly env: { readonly [name: string]: string | undefined };
   /** Threads for CPU-heavy steps at most; default: what the CPU limit allows. */
   readonly threads?: number;
 }
@@ -34,7 +39,7 @@ export interface StepOptions {
 }
 
 /** A parsed step that this room implements: `forEach`, `module` and `export` belong to the engine. */
-export type OwnStepSpec = Pick<StepSpec, 'read' | 'split' | 'embed' | 'batch' | 'timeout'>;
+export type OwnStepSpec = Pick<StepSpec, 'read' | 'split' | 'embed' | 'extract' | 'exec' | 'batch' | 'timeout'>;
 
 /** Embeds the text of a query as a Pipeline embeds its rows. */
 export interface QueryEmbedder {
@@ -61,7 +66,7 @@ export function openStepHost(options: StepHostOptions): StepHost {
     clock: options.clock,
     ...(options.threads === undefined ? {} : { threads: options.threads }),
   });
-  const shared: Shared = { pool, endpoints: new Endpoints(options) };
+  const shared: Shared = { pool, endpoints: new Endpoints(options), host: options };
   return {
     openStep: (spec, own = {}) => openStep(spec, shared, own),
     openQueryEmbedder: (spec, own = {}) => openQueryEmbedder(spec, shared, own),
@@ -73,20 +78,30 @@ export function openStepHost(options: StepHostOptions): StepHost {
 interface Shared {
   readonly pool: WorkerPool;
   readonly endpoints: Endpoints;
+  readonly host: StepHostOptions;
 }
 
 async function openStep(spec: OwnStepSpec, shared: Shared, options: StepOptions): Promise<Step> {
   if (spec.read !== undefined) return openRead(spec.read);
   if (spec.split !== undefined) return openSplit(spec.split, shared.pool);
   if (spec.embed !== undefined) return openEmbed(spec.embed, await openEmbedder(spec.embed, spec, shared, options));
-  throw new StepError('invalid', `a step needs one of read, split, embed; it has ${Object.keys(spec).join(', ')}`);
+  if (spec.exec !== undefined) {
+    // A single call may take the whole attempt; a batch leaves time for its halves.
+    const timeoutMs = spec.batch === undefined ? attemptMs(spec) : Math.ceil(attemptMs(spec) / 2);
+    return openExec({ spec: spec.exec, batch: spec.batch, timeoutMs }, shared.host);
+  }
+  throw new StepError(
+    'invalid',
+    `a step needs one of read, split, embed, extract, exec; it has ${Object.keys(spec).join(', ')}`,
+  );
 }
 
 type CommonSpec = Pick<OwnStepSpec, 'batch' | 'timeout'>;
 
 /** A request must end well before the attempt does, so that a batch that timed out can be tried in halves. */
-const requestTimeoutMs = (spec: CommonSpec): number =>
-  Math.min(60_000, Math.ceil(durationMs(spec.timeout ?? DEFAULT_STEP_TIMEOUT) / 5));
+const requestTimeoutMs = (spec: CommonSpec): number => Math.min(60_000, Math.ceil(attemptMs(spec) / 5));
+
+const attemptMs = (spec: CommonSpec): number => durationMs(spec.timeout ?? DEFAULT_STEP_TIMEOUT);
 
 async function openEmbedder(
   spec: EmbedSpec,

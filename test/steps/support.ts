@@ -56,7 +56,14 @@ export function embedSpec(embed: object): EmbedSpec {
 /** Steps of a process with one thread and no secrets. */
 export function openHost(options: Partial<StepHostOptions> = {}): StepHost {
   const secret = () => Promise.reject(new Error('the test has no such secret'));
-  return openStepHost({ clock: systemClock, secret, threads: 1, ...options });
+  return openStepHost({
+    clock: systemClock,
+    secret,
+    threads: 1,
+    baseDir: import.meta.dirname,
+    env: { PATH: process.env.PATH },
+    ...options,
+  });
 }
 
 /** Until something holds that real input and output bring about; the test's own time limit is the bound. */
