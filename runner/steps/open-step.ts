@@ -14,7 +14,7 @@ import type { Embedder } from './embed/embedder.ts';
 import { openHashEmbedder } from './embed/hash-embedder.ts';
 import { OpenaiEmbedder } from './embed/openai-embedder.ts';
 import { Endpoints } from './endpoint/endpoint.ts';
-import { openExec } from './exec/exec-step.ts';
+import { type ExecDeps, openExec } from './exec/exec-step.ts';
 import { openRead } from './read/read-step.ts';
 import { openSplit } from './split/split-step.ts';
 import { openWorkerPool, type WorkerPool } from './workers/pool.ts';
@@ -25,10 +25,10 @@ export interface StepHostOptions {
   readonly clock: Clock;
   /** Value of a secret, read anew at each use. Throws a message for people that names the reference. */
   readonly secret: (from: SecretFrom) => Promise<string>;
-  /** Where relative paths of `exec` begin: the runner's working directory, or the folder of the YAML file. */
-  readonly baseDir: string;
-  /** Environment that programs of `exec` inherit. */
-  readonly env: { readonly [name: string]: string | undefined };
+  /** Where relative paths of `exec` begin; default: the working directory of the process. */
+  readonly baseDir?: string;
+  /** Environment that programs of `exec` inherit; default: that of the process. */
+  readonly env?: { readonly [name: string]: string | undefined };
   /** Threads for CPU-heavy steps at most; default: what the CPU limit allows. */
   readonly threads?: number;
 }
@@ -66,7 +66,8 @@ export function openStepHost(options: StepHostOptions): StepHost {
     clock: options.clock,
     ...(options.threads === undefined ? {} : { threads: options.threads }),
   });
-  const shared: Shared = { pool, endpoints: new Endpoints(options), host: options };
+  const { clock, secret, baseDir = process.cwd(), env = process.env } = options;
+  const shared: Shared = { pool, endpoints: new Endpoints(options), exec: { clock, secret, baseDir, env } };
   return {
     openStep: (spec, own = {}) => openStep(spec, shared, own),
     openQueryEmbedder: (spec, own = {}) => openQueryEmbedder(spec, shared, own),
@@ -78,7 +79,7 @@ export function openStepHost(options: StepHostOptions): StepHost {
 interface Shared {
   readonly pool: WorkerPool;
   readonly endpoints: Endpoints;
-  readonly host: StepHostOptions;
+  readonly exec: ExecDeps;
 }
 
 async function openStep(spec: OwnStepSpec, shared: Shared, options: StepOptions): Promise<Step> {
@@ -88,7 +89,7 @@ async function openStep(spec: OwnStepSpec, shared: Shared, options: StepOptions)
   if (spec.exec !== undefined) {
     // A single call may take the whole attempt; a batch leaves time for its halves.
     const timeoutMs = spec.batch === undefined ? attemptMs(spec) : Math.ceil(attemptMs(spec) / 2);
-    return openExec({ spec: spec.exec, batch: spec.batch, timeoutMs }, shared.host);
+    return openExec({ spec: spec.exec, batch: spec.batch, timeoutMs }, shared.exec);
   }
   throw new StepError(
     'invalid',
