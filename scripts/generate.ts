@@ -2,8 +2,9 @@
 // anything, files that git does not know included; so a forgotten `make generate` shows before a push.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { cliReference } from '../cli/reference.ts';
 import { panels, picture, simulateTable } from '../cli/simulate/index.ts';
 import { generatedFiles } from '../crds/emit/index.ts';
@@ -15,7 +16,19 @@ export async function generated(): Promise<ReadonlyMap<string, string>> {
     ['docs/reference/cli.md', await cliReference()],
     ['docs/pictures/fairness.svg', picture(panels(first))],
     ...generatedFiles(),
+    ['runner/protocol/link_pb.ts', linkCode()],
   ]);
+}
+
+/** TypeScript of the runner link's messages, made by buf and protoc-gen-es from `link.proto`. */
+function linkCode(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'fairlead-link-'));
+  try {
+    execFileSync('buf', ['generate', '--output', folder], { stdio: ['ignore', 'ignore', 'inherit'] });
+    return readFileSync(join(folder, 'runner/protocol/link_pb.ts'), 'utf8');
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 }
 
 /** Hash of every file that git tracks or would add. */

@@ -97,6 +97,7 @@ export function orderOf(run: LiveRun, epoch: number, openUpdates: () => readonly
     path: request.path,
     kind: request.kind,
   };
+  if (update.of !== undefined) order.updateOf = update.of.path;
   if (request.source !== undefined) order.source = request.source;
   if (request.key !== undefined) order.key = request.key;
   if (request.version !== undefined) order.version = request.version;

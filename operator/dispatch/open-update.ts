@@ -25,6 +25,7 @@ export interface SourceStart extends SourceSettings {
 /** A live source: an object of the cluster, or one that a component mounted (A8). */
 export class OpenSource {
   readonly name: string;
+  readonly path: ComponentPath;
   readonly branch: Branch;
   readonly onChanged: ((changes: readonly SourceChange[]) => void) | undefined;
   readonly updates = new Set<OpenUpdate>();
@@ -32,8 +33,9 @@ export class OpenSource {
   /** Nothing new opens; the branch goes with the last update. */
   isClosing = false;
 
-  constructor(start: SourceStart, branch: Branch) {
+  constructor(start: SourceStart, path: ComponentPath, branch: Branch) {
     this.name = start.name;
+    this.path = path;
     this.branch = branch;
     this.onChanged = start.onChanged;
   }

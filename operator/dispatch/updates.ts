@@ -52,7 +52,7 @@ export class Updates {
     const { tree } = this.#options;
     const { name, weight, limits } = start;
     const settings = { ...(weight === undefined ? {} : { weight }), ...(limits === undefined ? {} : { limits }) };
-    this.#sources.set(name, new OpenSource(start, tree.openSource(tree.pool, name, settings)));
+    this.#sources.set(name, new OpenSource(start, childPath('', name), tree.openSource(tree.pool, name, settings)));
   }
 
   /** New weight and limits; they decide the next freed slot, for what waits already too (F70). */
@@ -96,7 +96,7 @@ export class Updates {
     const { tree, runs, watchers } = this.#options;
     const { update } = parent;
     const branch = tree.openSource(update.of?.branch ?? tree.pool, request.path, { mountedBy: parent.state.ask });
-    const source = new OpenSource({ name: request.path }, branch);
+    const source = new OpenSource({ name: request.path }, request.path, branch);
     source.watcher = runs.create(request, this.#bracket(update.name, update.start, request, source), parent);
     watchers.open(source.watcher, true);
   }

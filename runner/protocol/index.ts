@@ -1,3 +1,18 @@
-export type * from './link.ts';
+export * from './channel.ts';
+export { DownWriter, deliverDown } from './down-codec.ts';
+export * from './link.ts';
+export {
+  type Frame,
+  FrameSchema,
+  type Hello,
+  HelloSchema,
+  RunnerLink,
+  type Specs,
+  SpecsSchema,
+  type Welcome,
+  WelcomeSchema,
+} from './link_pb.ts';
 export * from './messages.ts';
 export * from './path.ts';
+export { decodeReport, encodeReport } from './report-codec.ts';
+export { deliverUp, UpWriter } from './up-codec.ts';

@@ -58,3 +58,23 @@ export interface UpdateProgress {
   readonly done: number;
   readonly counts: Counts;
 }
+
+/** What a runner tells an operator that does not know what it holds. */
+export interface RunnerReport {
+  /** Runs that execute or wait for children, in the order of their numbers. */
+  readonly runs: readonly ReportedRun[];
+  /** Runs that ended without an operator having acknowledged it. */
+  readonly ended: readonly { readonly order: RunOrder; readonly outcome: RunOutcome }[];
+  /** Changes that watchers saw and no operator acknowledged. */
+  readonly changes: readonly { readonly run: RunNumber; readonly changes: readonly SourceChange[] }[];
+}
+
+export interface ReportedRun {
+  /** As it was started, with its newest token. */
+  readonly order: RunOrder;
+  /** Mounts that have not ended. */
+  readonly mounts: readonly { readonly request: MountRequest; readonly isStarted: boolean }[];
+  readonly progress?: UpdateProgress;
+}
+
+export const EMPTY_REPORT: RunnerReport = { runs: [], ended: [], changes: [] };

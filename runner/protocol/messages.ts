@@ -79,6 +79,8 @@ export interface RunOrder extends Omit<MountRequest, 'mount'> {
   readonly token: FencingToken;
   /** Name of the update that the run belongs to. */
   readonly update: string;
+  /** Path of the live source whose update that is; absent: an update of the Pipeline itself. */
+  readonly updateOf?: string;
   /** Run that mounted this one; absent for the root run of an update. */
   readonly parentRun?: RunNumber;
   /** What made the update, such as `interval` or `push`; for root runs. */

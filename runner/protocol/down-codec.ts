@@ -1,0 +1,117 @@
+// What an operator says, as batches: a writer that stands in for the runner, and a reader that calls the real one.
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
+import { ByteColumn, ByteReader, DoubleColumn, DoubleReader, WordColumn, WordReader } from './columns.ts';
+import type { Runner } from './link.ts';
+import { DownBatchSchema } from './link_pb.ts';
+import type { FencingToken, RunNumber, RunOrder, RunOutcome } from './messages.ts';
+import { OutcomeReader, OutcomeWriter } from './outcome-codec.ts';
+import { StartReader, StartWriter } from './run-codec.ts';
+
+/** Codes of `DownBatch.order_u8`. */
+const START = 1;
+const CANCEL = 2;
+const RENEWED = 3;
+const MOUNT_STARTED = 4;
+const MOUNT_ENDED = 5;
+
+/** Collects calls until they are taken as one batch. All tokens are of the operator's epoch. */
+export class DownWriter implements Runner {
+  readonly #epoch: number;
+  readonly #order = new ByteColumn();
+  readonly #starts = new StartWriter();
+  readonly #cancelRuns = new DoubleColumn();
+  #cancelWhys: string[] = [];
+  readonly #renewedRuns = new DoubleColumn();
+  readonly #renewedAttempts = new WordColumn();
+  readonly #startedParents = new DoubleColumn();
+  readonly #startedMounts = new WordColumn();
+  readonly #endedParents = new DoubleColumn();
+  readonly #endedMounts = new WordColumn();
+  readonly #endedOutcomes = new OutcomeWriter();
+
+  constructor(epoch: number) {
+    this.#epoch = epoch;
+  }
+
+  /** Messages that wait to be taken. */
+  get length(): number {
+    return this.#order.length;
+  }
+
+  start(order: RunOrder): void {
+    this.#order.push(START);
+    this.#starts.push(order);
+  }
+
+  cancel(run: RunNumber, why: string): void {
+    this.#order.push(CANCEL);
+    this.#cancelRuns.push(run);
+    this.#cancelWhys.push(why);
+  }
+
+  renewed(run: RunNumber, token: FencingToken): void {
+    this.#order.push(RENEWED);
+    this.#renewedRuns.push(run);
+    this.#renewedAttempts.push(token.attempt);
+  }
+
+  mountStarted(parent: RunNumber, mount: number): void {
+    this.#order.push(MOUNT_STARTED);
+    this.#startedParents.push(parent);
+    this.#startedMounts.push(mount);
+  }
+
+  mountEnded(parent: RunNumber, mount: number, outcome: RunOutcome): void {
+    this.#order.push(MOUNT_ENDED);
+    this.#endedParents.push(parent);
+    this.#endedMounts.push(mount);
+    this.#endedOutcomes.push(outcome);
+  }
+
+  take(): Uint8Array {
+    const batch = create(DownBatchSchema, {
+      epoch: this.#epoch,
+      orderU8: this.#order.take(),
+      starts: this.#starts.take(),
+      cancelRunsF64: this.#cancelRuns.take(),
+      cancelWhys: this.#cancelWhys,
+      renewedRunsF64: this.#renewedRuns.take(),
+      renewedAttemptsU32: this.#renewedAttempts.take(),
+      startedParentsF64: this.#startedParents.take(),
+      startedMountsU32: this.#startedMounts.take(),
+      endedParentsF64: this.#endedParents.take(),
+      endedMountsU32: this.#endedMounts.take(),
+      endedOutcomes: this.#endedOutcomes.take(),
+    });
+    this.#cancelWhys = [];
+    return toBinary(DownBatchSchema, batch);
+  }
+}
+
+/** Calls `runner` for each message of a batch, in order. Throws where the batch is malformed. */
+export function deliverDown(bytes: Uint8Array, runner: Runner): void {
+  const batch = fromBinary(DownBatchSchema, bytes);
+  const { epoch } = batch;
+  const order = new ByteReader(batch.orderU8);
+  const starts = new StartReader(batch.starts);
+  const cancelRuns = new DoubleReader(batch.cancelRunsF64);
+  const renewedRuns = new DoubleReader(batch.renewedRunsF64);
+  const renewedAttempts = new WordReader(batch.renewedAttemptsU32);
+  const startedParents = new DoubleReader(batch.startedParentsF64);
+  const startedMounts = new WordReader(batch.startedMountsU32);
+  const endedParents = new DoubleReader(batch.endedParentsF64);
+  const endedMounts = new WordReader(batch.endedMountsU32);
+  const endedOutcomes = new OutcomeReader(batch.endedOutcomes);
+  let cancels = 0;
+  while (!order.isDone) {
+    const kind = order.next();
+    if (kind === START) runner.start(starts.next(epoch));
+    else if (kind === CANCEL) runner.cancel(cancelRuns.next(), batch.cancelWhys[cancels++] ?? '');
+    else if (kind === RENEWED) {
+      const run = renewedRuns.next();
+      runner.renewed(run, { epoch, run, attempt: renewedAttempts.next() });
+    } else if (kind === MOUNT_STARTED) runner.mountStarted(startedParents.next(), startedMounts.next());
+    else if (kind === MOUNT_ENDED) runner.mountEnded(endedParents.next(), endedMounts.next(), endedOutcomes.next());
+    else throw new RangeError(`the link carried a message of the unknown kind ${kind}`);
+  }
+}

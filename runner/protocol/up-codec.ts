@@ -1,0 +1,170 @@
+// What a runner says, as batches: a writer that stands in for the dispatcher, and a reader that calls the real one.
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
+import { ByteColumn, ByteReader, DoubleColumn, DoubleReader, WordColumn, WordReader } from './columns.ts';
+import type { UpdateProgress, Uplink } from './link.ts';
+import {
+  type Changes,
+  ChangesSchema,
+  type Progress,
+  ProgressSchema,
+  type TookOver,
+  TookOverSchema,
+  UpBatchSchema,
+} from './link_pb.ts';
+import type { ComponentPath, MountRequest, RunNumber, RunOutcome, SourceChange } from './messages.ts';
+import { nextCounts, OutcomeReader, OutcomeWriter, pushCounts } from './outcome-codec.ts';
+import { MountReader, MountWriter } from './run-codec.ts';
+
+/** Codes of `UpBatch.order_u8`. */
+const MOUNT = 1;
+const UNMOUNT = 2;
+const EXITED = 3;
+const PROGRESS = 4;
+const TOOK_OVER = 5;
+const CHANGED = 6;
+
+/** Collects calls until they are taken as one batch. */
+export class UpWriter implements Uplink {
+  readonly #order = new ByteColumn();
+  readonly #mounts = new MountWriter();
+  readonly #unmountParents = new DoubleColumn();
+  readonly #unmountMounts = new WordColumn();
+  readonly #exitRuns = new DoubleColumn();
+  readonly #exitOutcomes = new OutcomeWriter();
+  #progress: Progress[] = [];
+  #tookOver: TookOver[] = [];
+  #changes: Changes[] = [];
+
+  /** Messages that wait to be taken. */
+  get length(): number {
+    return this.#order.length;
+  }
+
+  mount(parent: RunNumber, request: MountRequest): void {
+    this.#order.push(MOUNT);
+    this.#mounts.push(parent, request);
+  }
+
+  unmount(parent: RunNumber, mount: number): void {
+    this.#order.push(UNMOUNT);
+    this.#unmountParents.push(parent);
+    this.#unmountMounts.push(mount);
+  }
+
+  exited(run: RunNumber, outcome: RunOutcome): void {
+    this.#order.push(EXITED);
+    this.#exitRuns.push(run);
+    this.#exitOutcomes.push(outcome);
+  }
+
+  progress(run: RunNumber, progress: UpdateProgress): void {
+    this.#order.push(PROGRESS);
+    this.#progress.push(progressMessage(run, progress));
+  }
+
+  tookOver(run: RunNumber, from: string, paths: readonly ComponentPath[]): void {
+    this.#order.push(TOOK_OVER);
+    this.#tookOver.push(create(TookOverSchema, { run, fromUpdate: from, paths: [...paths] }));
+  }
+
+  changed(run: RunNumber, changes: readonly SourceChange[]): void {
+    this.#order.push(CHANGED);
+    this.#changes.push(changesMessage(run, changes));
+  }
+
+  take(): Uint8Array {
+    const batch = create(UpBatchSchema, {
+      orderU8: this.#order.take(),
+      mounts: this.#mounts.take(),
+      unmountParentsF64: this.#unmountParents.take(),
+      unmountMountsU32: this.#unmountMounts.take(),
+      exitRunsF64: this.#exitRuns.take(),
+      exitOutcomes: this.#exitOutcomes.take(),
+      progress: this.#progress,
+      tookOver: this.#tookOver,
+      changes: this.#changes,
+    });
+    this.#progress = [];
+    this.#tookOver = [];
+    this.#changes = [];
+    return toBinary(UpBatchSchema, batch);
+  }
+}
+
+/** Calls `uplink` for each message of a batch, in order. Throws where the batch is malformed. */
+export function deliverUp(bytes: Uint8Array, uplink: Uplink): void {
+  const batch = fromBinary(UpBatchSchema, bytes);
+  const order = new ByteReader(batch.orderU8);
+  const mounts = new MountReader(batch.mounts);
+  const unmountParents = new DoubleReader(batch.unmountParentsF64);
+  const unmountMounts = new WordReader(batch.unmountMountsU32);
+  const exitRuns = new DoubleReader(batch.exitRunsF64);
+  const exitOutcomes = new OutcomeReader(batch.exitOutcomes);
+  const progress = batch.progress.values();
+  const tookOver = batch.tookOver.values();
+  const changes = batch.changes.values();
+  while (!order.isDone) {
+    const kind = order.next();
+    if (kind === MOUNT) {
+      const { parent, request } = mounts.next();
+      uplink.mount(parent, request);
+    } else if (kind === UNMOUNT) uplink.unmount(unmountParents.next(), unmountMounts.next());
+    else if (kind === EXITED) uplink.exited(exitRuns.next(), exitOutcomes.next());
+    else if (kind === PROGRESS) {
+      const message = nextOf(progress);
+      uplink.progress(message.run, progressOf(message));
+    } else if (kind === TOOK_OVER) {
+      const { run, fromUpdate, paths } = nextOf(tookOver);
+      uplink.tookOver(run, fromUpdate, paths);
+    } else if (kind === CHANGED) {
+      const message = nextOf(changes);
+      uplink.changed(message.run, changesOf(message));
+    } else throw new RangeError(`the link carried a message of the unknown kind ${kind}`);
+  }
+}
+
+function nextOf<T>(messages: Iterator<T>): T {
+  const { value, done } = messages.next();
+  if (done === true) throw new RangeError('a batch of the link holds fewer messages than its order says');
+  return value;
+}
+
+export function progressMessage(run: RunNumber, progress: UpdateProgress): Progress {
+  const counts = new WordColumn();
+  pushCounts(counts, progress.counts);
+  const { listed, total, done } = progress;
+  return create(ProgressSchema, { run, listed, total, done, countsU32: counts.take() });
+}
+
+export function progressOf(message: Progress): UpdateProgress {
+  const { listed, total, done } = message;
+  return { listed, total, done, counts: nextCounts(new WordReader(message.countsU32)) };
+}
+
+const CHANGE_KINDS = ['changed', 'removed', 'unknown', 'rescan'] as const;
+
+export function changesMessage(run: RunNumber, changes: readonly SourceChange[]): Changes {
+  const kinds = new ByteColumn();
+  const seen = new DoubleColumn();
+  for (const { kind, seenAtMs } of changes) {
+    kinds.push(CHANGE_KINDS.indexOf(kind) + 1);
+    seen.push(seenAtMs);
+  }
+  return create(ChangesSchema, {
+    run,
+    keys: changes.map(({ key }) => key),
+    kindsU8: kinds.take(),
+    seenAtMsF64: seen.take(),
+  });
+}
+
+/** A kind that this version does not know is looked at: `unknown`. */
+export function changesOf(message: Changes): SourceChange[] {
+  const kinds = new ByteReader(message.kindsU8);
+  const seen = new DoubleReader(message.seenAtMsF64);
+  return message.keys.map((key) => ({
+    key,
+    kind: CHANGE_KINDS[kinds.next() - 1] ?? 'unknown',
+    seenAtMs: seen.next(),
+  }));
+}
