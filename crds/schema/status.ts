@@ -154,6 +154,12 @@ export type Condition = z.infer<typeof condition>;
 export type UpdateStatus = z.infer<typeof update>;
 export type RunnerStatus = z.infer<typeof runnerStatus>;
 
+/** A message cut to what a condition or an update may hold. */
+export function clipMessage(message: string): string {
+  const characters = [...message];
+  return characters.length <= STATUS_MESSAGE_MAX ? message : `${characters.slice(0, STATUS_MESSAGE_MAX - 1).join('')}…`;
+}
+
 const sizeBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value));
 
 /** S1: the same status within `STATUS_MAX_BYTES`, by dropping first the messages of updates, then the oldest updates. */

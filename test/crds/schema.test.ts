@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import {
   allSteps,
+  clipMessage,
   EMBEDDERS,
   embedderOf,
   fitStatus,
@@ -178,6 +179,13 @@ describe('a status', () => {
     expect(size(fitted)).toBeLessThanOrEqual(STATUS_MAX_BYTES);
     expect(fitted.updates).toHaveLength(10);
     expect(pipelineStatus.safeParse(fitted).success).toBe(true);
+  });
+
+  test('has messages that are cut between characters, never inside one', () => {
+    const long = '😀'.repeat(600);
+    expect([...clipMessage(long)]).toHaveLength(512);
+    expect(clipMessage(long).endsWith('😀…')).toBe(true);
+    expect(clipMessage('short')).toBe('short');
   });
 
   test('within bounds is left as it is', () => {
