@@ -25,6 +25,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
   'crds/schema': { rooms: [] },
   'crds/emit': { rooms: ['crds/schema'] },
   'runner/protocol': { rooms: [] },
+  'operator/cards': { rooms: ['operator/admission'], pure: true },
   'operator/blueprint': { rooms: ['crds/schema'] },
   'operator/dispatch': {
     rooms: ['operator/admission', 'runner/protocol', 'operator/clock.ts'],
