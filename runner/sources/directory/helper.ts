@@ -1,6 +1,7 @@
 // The source's end of its helper thread: starts it at first use, hands out jobs, and turns the thread's death into errors.
 import { Worker } from 'node:worker_threads';
 import { StepError } from '../../sdk/index.ts';
+import { workerUrl } from '../../worker-url.ts';
 import type { Ask, Say } from './messages.ts';
 import type { DirectorySettings } from './settings.ts';
 
@@ -51,7 +52,7 @@ export class Helper {
 
   #ensure(): Worker {
     if (this.#worker !== undefined) return this.#worker;
-    const worker = new Worker(new URL('./helper-thread.ts', import.meta.url), {
+    const worker = new Worker(workerUrl(import.meta.url, './helper-thread.ts', 'directory-worker'), {
       workerData: this.#settings,
       name: 'fairlead-directory',
     });

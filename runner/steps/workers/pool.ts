@@ -11,8 +11,8 @@ import { availableParallelism } from 'node:os';
 import { type Transferable, Worker } from 'node:worker_threads';
 import { type Clock, systemClock } from '../../clock.ts';
 import { StepError } from '../../sdk/index.ts';
+import { workerUrl } from '../../worker-url.ts';
 import type { TaskOrder, TaskReply } from './messages.ts';
-import { workerUrl } from './url.ts';
 
 /** Enough that a thread stays busy through a commit of the main thread; few enough that a crash moves little work. */
 const PREFETCH = 4;
@@ -70,7 +70,7 @@ class Pool implements WorkerPool {
       taskLimitMs: options.taskLimitMs ?? 60_000,
       heapMiB: options.heapMiB ?? 1024,
       clock: options.clock ?? systemClock,
-      url: options.url ?? workerUrl(),
+      url: options.url ?? workerUrl(import.meta.url, './worker.ts', 'steps-worker'),
     };
   }
 

@@ -1,0 +1,31 @@
+// Writes dist/: the program as JavaScript, for the images and the npm package. In the repository nothing is built.
+// Node strips no types below node_modules, so what is installed there has to be JavaScript.
+//   One file for the command line, one for each program that a worker thread runs; libraries stay outside.
+import { rmSync } from 'node:fs';
+import { build } from 'esbuild';
+
+/** Bundled name and source of every program. Workers find theirs beside the bundle by these names. */
+export const PROGRAMS: Readonly<Record<string, string>> = {
+  main: 'cli/main.ts',
+  'steps-worker': 'runner/steps/workers/worker.ts',
+  'directory-worker': 'runner/sources/directory/helper-thread.ts',
+};
+
+/** Bundles into a folder, which is emptied first. */
+export async function bundle(outdir: string): Promise<void> {
+  rmSync(outdir, { recursive: true, force: true });
+  await build({
+    entryPoints: PROGRAMS,
+    outdir,
+    bundle: true,
+    packages: 'external',
+    platform: 'node',
+    format: 'esm',
+    target: 'node24',
+    sourcemap: true,
+    legalComments: 'none',
+    logLevel: 'warning',
+  });
+}
+
+if (import.meta.main) await bundle('dist');

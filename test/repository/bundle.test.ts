@@ -1,0 +1,40 @@
+// The bundle that images and the npm package carry.
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { bundle, PROGRAMS } from '../../scripts/bundle.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+// Inside the repository, so that the bundle finds its libraries and package.json.
+const OUT = join(ROOT, `dist-test-${process.pid}`);
+const work = mkdtempSync(join(tmpdir(), 'fairlead-bundle-'));
+
+beforeAll(() => bundle(OUT));
+afterAll(() => {
+  rmSync(OUT, { recursive: true, force: true });
+  rmSync(work, { recursive: true, force: true });
+});
+
+test('every program that a worker thread runs is bundled under the name that its caller looks for', () => {
+  const sources = execFileSync('git', ['grep', '-hE', 'workerUrl\\(import'], { cwd: ROOT, encoding: 'utf8' });
+  const wanted = [...sources.matchAll(/workerUrl\(import\.meta\.url, '[^']+', '([^']+)'\)/g)].map(([, name]) => name);
+  expect(wanted.length).toBeGreaterThan(1);
+  expect(new Set(Object.keys(PROGRAMS))).toEqual(new Set(['main', ...wanted]));
+});
+
+test('the bundle indexes a folder with its worker threads and answers a question, as the sources do', () => {
+  mkdirSync(join(work, 'docs'));
+  writeFileSync(join(work, 'docs', 'tides.md'), '# Tides\n\nThe harbour floods twice a day.\n');
+  const pipeline = readFileSync(join(ROOT, 'examples/documents/documents.yaml'), 'utf8');
+  writeFileSync(join(work, 'index.yaml'), pipeline.replace(/path: .*/, 'path: docs'));
+  const fairlead = (...args: string[]): string =>
+    execFileSync(process.execPath, [join(OUT, 'main.js'), ...args], {
+      cwd: work,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+  fairlead('dev', '-f', 'index.yaml', '--once');
+  expect(fairlead('query', 'harbour floods', '-f', 'index.yaml', '-o', 'json')).toContain('tides.md');
+});
