@@ -1,0 +1,96 @@
+// What happens when `fairlead dev` is killed, stopped or started twice: nothing is lost, nothing is done twice, and rows come out as if
+// nothing had happened. Real processes on a real file; the tests wait for rows to appear, never for time to pass.
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test, vi } from 'vitest';
+import type { RunningCommand } from '../support/command.ts';
+import { manyFiles, Workspace } from './workspace.ts';
+
+// Many processes one after another, on whatever machine this is.
+vi.setConfig({ testTimeout: 240_000 });
+
+const FILES = manyFiles(150);
+/** One run at a time, so that there is a middle to be killed in. */
+const SLOW = { pipeline: 'maxInflightComponents: 1' };
+
+function filled(options = SLOW): Workspace {
+  const space = new Workspace(options);
+  for (const [name, text] of FILES) space.write(`files/${name}`, text);
+  return space;
+}
+
+const itemsIn = (space: Workspace): number => {
+  if (!existsSync(join(space.folder, '.fairlead', 'notes.db'))) return 0;
+  try {
+    return space.keys().length;
+  } catch {
+    return 0; // The table is not made yet.
+  }
+};
+
+/** Until the rows of more than so many items are there, or the process is at its end. */
+async function untilMoreThan(space: Workspace, items: number, running: RunningCommand): Promise<void> {
+  let isOver = false;
+  void running.done.then(() => {
+    isOver = true;
+  });
+  while (!isOver && itemsIn(space) <= items) await new Promise((resolve) => setImmediate(resolve));
+}
+
+test('killed again and again in the middle, then run once more: the rows are those of a run that was never killed', async () => {
+  const clean = filled({ pipeline: '' });
+  expect((await clean.run('dev', '-f', 'pipeline.yaml')).code).toBe(0);
+
+  const space = filled();
+  for (let round = 0; round < 3; round++) {
+    const running = space.start('dev', '-f', 'pipeline.yaml');
+    await untilMoreThan(space, itemsIn(space) + 10, running);
+    running.process.kill('SIGKILL');
+    await running.done;
+  }
+  expect(itemsIn(space)).toBeGreaterThan(0);
+  const last = await space.run('dev', '-f', 'pipeline.yaml', '-o', 'json');
+  expect(last.code).toBe(0);
+  expect(space.rows()).toEqual(clean.rows());
+  expect((await space.run('verify')).stdout).toMatch(/ 0 missing, 0 surplus\n$/);
+});
+
+test('Ctrl-C once finishes what runs, exits with 130, and the next run does exactly the rest', async () => {
+  const space = filled();
+  const running = space.start('dev', '-f', 'pipeline.yaml');
+  await untilMoreThan(space, 5, running);
+  running.process.kill('SIGINT');
+  const { code, stdout, stderr } = await running.done;
+  expect(code).toBe(130);
+  expect(stderr).toContain('press Ctrl-C again to stop at once');
+  expect(stdout).toMatch(/^files: Cancelled in /);
+  const done = itemsIn(space);
+  expect(done).toBeLessThan(FILES.size);
+  const rest = await space.run('dev', '-f', 'pipeline.yaml');
+  expect(rest.stdout).toContain(` ${FILES.size - done} added, 0 reprocessed, 0 deleted, 0 failed`);
+});
+
+test('Ctrl-C twice ends at once, and the next run completes', async () => {
+  const space = filled();
+  const running = space.start('dev', '-f', 'pipeline.yaml');
+  await untilMoreThan(space, 5, running);
+  running.process.kill('SIGINT');
+  running.process.kill('SIGINT');
+  expect((await running.done).code).toBe(130);
+  expect((await space.run('dev', '-f', 'pipeline.yaml')).code).toBe(0);
+  expect(itemsIn(space)).toBe(FILES.size);
+});
+
+test('a second process on the same state is refused with the first one named, and queries go on working', async () => {
+  const space = new Workspace({ mode: 'interval: 1h' });
+  space.write('files/a.txt', 'The anchor holds.\n');
+  const first = space.start('dev', '-f', 'pipeline.yaml', '--watch');
+  await first.sees(/files: Succeeded/);
+  const second = await space.run('dev', '-f', 'pipeline.yaml');
+  expect(second.code).toBe(1);
+  expect(second.stderr).toMatch(new RegExp(`notes\\.db is in use by process ${first.process.pid} `));
+  expect((await space.run('query', 'anchor')).stdout).toContain('a.txt:1-1');
+  first.process.kill('SIGINT');
+  expect((await first.done).code).toBe(0);
+  expect((await space.run('dev', '-f', 'pipeline.yaml')).code).toBe(0);
+});
