@@ -1,5 +1,6 @@
 // `fairlead validate`: checks files without touching anything. What it passes, the API server takes.
 import type { Command } from 'commander';
+import { collect } from '../collect.ts';
 import { CommandError } from '../exit.ts';
 import { type Loaded, type Loading, loadObjects, placeText, problemText } from '../objects/index.ts';
 import { standardInput } from '../standard-input.ts';
@@ -14,7 +15,7 @@ export function configure(command: Command): void {
     .description(
       'Check Pipelines and LiveSources in files: fields, values, rules between fields, and names that refer to each other. Prints every problem with its file, line, object and field. Nothing is contacted.',
     )
-    .requiredOption('-f, --file <path...>', 'files, folders, or - for standard input')
+    .requiredOption('-f, --file <path>', 'file, folder, or - for standard input; can be given several times', collect)
     .addOption(
       command
         .createOption('-o, --output <format>', 'text, or json for programs')

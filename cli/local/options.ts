@@ -1,5 +1,6 @@
 // Options that the commands of the local mode share.
 import type { Command } from 'commander';
+import { collect } from '../collect.ts';
 
 export interface FileOptions {
   readonly file?: readonly string[];
@@ -9,8 +10,9 @@ export interface FileOptions {
 
 export function addFiles(command: Command): Command {
   return command.option(
-    '-f, --file <path...>',
-    'files, folders, or - for standard input (default: fairlead.yaml, else what was run last in this folder)',
+    '-f, --file <path>',
+    'file, folder, or - for standard input; can be given several times (default: fairlead.yaml, else what was run last in this folder)',
+    collect,
   );
 }
 

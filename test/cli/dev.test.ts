@@ -62,6 +62,13 @@ test('query finds by words and prints path, lines, score and passage; no file ne
   expect(text.stdout).toMatch(/^1\. tides\.txt:1-1 {2}score 0\.\d{4}\n {3}Spring tides follow the full moon\.\n$/);
 });
 
+test('-f takes one path and leaves what follows to the command', async () => {
+  const space = new Workspace();
+  space.write('files/a.txt', 'The anchor holds.\n');
+  await space.run('dev', '-f', 'pipeline.yaml');
+  expect((await space.run('query', '-f', 'pipeline.yaml', 'anchor')).stdout).toContain('a.txt:1-1');
+});
+
 test('query before anything was indexed says what to do', async () => {
   const { code, stderr } = await new Workspace().run('query', 'anything', '-f', 'pipeline.yaml');
   expect({ code, stderr }).toEqual({
