@@ -1,6 +1,6 @@
 // The file system calls of a walk, as a port, so that tests can let single calls fail. They are synchronous: in the helper
 // thread nothing else waits for them, and a synchronous lstat costs a quarter of an asynchronous one.
-import { type BigIntStats, lstatSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { type BigIntStats, lstatSync, readdirSync, readFileSync, realpathSync, statSync, watch } from 'node:fs';
 import { fsPath } from '../common/names.ts';
 
 /** One name in a folder; names are raw (one byte per character). */
@@ -20,6 +20,8 @@ export interface Disk {
   /** The path without links. */
   realpath(path: string): string;
   readText(path: string): string;
+  /** Tells of each event in a folder with the raw name that it names, or null; `failed` when no more will come. */
+  watch(path: string, onEvent: (name: string | null) => void, failed: () => void): { close(): void };
 }
 
 export const disk: Disk = {
@@ -29,6 +31,10 @@ export const disk: Disk = {
   stat: (path) => statSync(fsPath(path), { bigint: true }),
   realpath: (path) => realpathSync.native(fsPath(path), 'latin1'),
   readText: (path) => readFileSync(fsPath(path), 'utf8'),
+  watch: (path, onEvent, failed) => {
+    const watcher = watch(fsPath(path), { encoding: 'latin1' }, (_event, name) => onEvent(name));
+    return watcher.on('error', failed);
+  },
 };
 
 /**

@@ -1,12 +1,14 @@
 // Entry of the helper thread of a directory source: listings and file events happen here, so that a slow disk never stops the
 // thread that runs user code, and a busy run never makes the queue of file events overflow.
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { systemClock } from '../../clock.ts';
 import { StepError } from '../../sdk/index.ts';
 import { codeOf, messageOf, reasonOf } from '../common/failure.ts';
 import { listTree } from './list-job.ts';
 import type { Ask, Say } from './messages.ts';
 import type { DirectorySettings } from './settings.ts';
 import { Tree } from './tree.ts';
+import { watchTree } from './watch-job.ts';
 
 /** A job that goes on until it ends or is stopped. */
 class Job {
@@ -67,10 +69,22 @@ const list = (number: number) => (job: Job) =>
     isStopped: () => job.signal.aborted,
   });
 
+const watch = (number: number) => (job: Job) =>
+  watchTree(
+    tree,
+    {
+      armed: () => say({ kind: 'armed', job: number }),
+      changes: (changes) => say({ kind: 'changes', job: number, changes }),
+      note: (text) => say({ kind: 'notes', job: number, notes: [text] }),
+    },
+    systemClock,
+    job.signal,
+  );
+
 port.on('message', (ask: Ask) => {
   if (ask.kind === 'more') return jobs.get(ask.job)?.more();
   if (ask.kind === 'stop') return jobs.get(ask.job)?.stop();
   const job = new Job();
   jobs.set(ask.job, job);
-  void run(ask.job, job, list(ask.job));
+  void run(ask.job, job, ask.kind === 'list' ? list(ask.job) : watch(ask.job));
 });

@@ -18,6 +18,7 @@ export interface Columns {
 /** From the helper. */
 export type Say =
   | { readonly kind: 'batch'; readonly job: number; readonly columns: Columns }
+  | { readonly kind: 'armed'; readonly job: number }
   | { readonly kind: 'changes'; readonly job: number; readonly changes: readonly SourceChange[] }
   | { readonly kind: 'notes'; readonly job: number; readonly notes: readonly string[] }
   | { readonly kind: 'ended'; readonly job: number }

@@ -3,7 +3,9 @@
 //   D2. A listing that could not see everything throws, after it gave all that it saw (F1). A file that cannot be read fails alone.
 import type { Clock } from '../../clock.ts';
 import type { ItemContent, ListedItem, ListOptions, ReadOptions, Source } from '../../execute/index.ts';
+import type { SourceChange } from '../../protocol/index.ts';
 import { StepError } from '../../sdk/index.ts';
+import { ChangeQueue } from '../common/change-queue.ts';
 import { reasonOf, show } from '../common/failure.ts';
 import { Gate } from '../common/gate.ts';
 import { rawOf } from '../common/names.ts';
@@ -67,6 +69,22 @@ export class DirectorySource implements Source {
     const raw = rawOf(key);
     if (raw === undefined || !looking(key, () => this.#tree.mayBeItem(raw))) return undefined;
     return await this.#gate.run(options.signal, () => readFile(this.#tree, raw, this.#clock, options));
+  }
+
+  async *watch(signal: AbortSignal): AsyncGenerator<readonly SourceChange[]> {
+    signal.throwIfAborted();
+    const queue = new ChangeQueue();
+    const job = this.#helper.start('watch', (message) => {
+      if (message.kind === 'armed') queue.arm();
+      else if (message.kind === 'changes') queue.add(message.changes);
+      else if (message.kind === 'notes') this.#notes.addAll(message.notes);
+      else if (message.kind === 'failed') queue.fail(failureOf(message));
+    });
+    try {
+      yield* queue.read(signal);
+    } finally {
+      this.#helper.stop(job);
+    }
   }
 
   takeNotes(): readonly string[] {

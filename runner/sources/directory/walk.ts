@@ -3,7 +3,7 @@
 //   W1. Each item once, in ascending byte order of the path; what lies behind a link stands where the link's own name stands.
 //   W2. What vanishes while the walk goes on is skipped; what cannot be read is a gap, and the walk goes on behind it.
 import type { ListedItem } from '../../execute/index.ts';
-import { isGone, ListingGaps } from '../common/failure.ts';
+import { codeOf, isGone, ListingGaps } from '../common/failure.ts';
 import { keyOf } from '../common/names.ts';
 import { type DiskEntry, versionOf } from './disk.ts';
 import type { Folder, Seen, Tree } from './tree.ts';
@@ -12,6 +12,11 @@ interface Frame {
   readonly folder: Folder;
   readonly entries: readonly DiskEntry[];
   at: number;
+}
+
+/** An item with its raw path. */
+export interface WalkedItem extends ListedItem {
+  readonly raw: string;
 }
 
 export interface WalkHooks {
@@ -31,13 +36,17 @@ export class Walk {
   readonly #hooks: WalkHooks;
   readonly #stack: Frame[] = [];
 
-  constructor(tree: Tree, hooks: WalkHooks) {
+  readonly #wants: 'versions' | 'names';
+
+  /** `names`: versions are empty, which saves a look at each file. */
+  constructor(tree: Tree, hooks: WalkHooks, wants: 'versions' | 'names' = 'versions') {
     this.#tree = tree;
     this.#hooks = hooks;
+    this.#wants = wants;
   }
 
   /** The items below `from` (the root by default). `undefined` in between is a place to pause. */
-  *items(from?: Folder): Generator<ListedItem | undefined, void, undefined> {
+  *items(from?: Folder): Generator<WalkedItem | undefined, void, undefined> {
     this.#push(from ?? this.#tree.top());
     for (let frame = this.#stack.at(-1); frame !== undefined; frame = this.#stack.at(-1)) {
       const entry = frame.entries[frame.at++];
@@ -46,14 +55,17 @@ export class Walk {
     }
   }
 
-  #visit(folder: Folder, entry: DiskEntry): ListedItem | undefined {
+  #visit(folder: Folder, entry: DiskEntry): WalkedItem | undefined {
     const raw = folder.raw === '' ? entry.name : `${folder.raw}/${entry.name}`;
     try {
       if (entry.isDirectory()) return this.#visitFolder(folder, raw, entry.name);
       const key = keyOf(raw);
       if (entry.isFile() && !this.#tree.mayList(folder, key, entry.name)) return undefined;
+      if (entry.isFile() && this.#wants === 'names') return { raw, key, version: '' };
       return this.#visitSeen(folder, raw, key, entry.name, this.#tree.look(folder, raw));
     } catch (error) {
+      // Only what the file system says is a gap; anything else is a fault of this program, or of who follows the walk.
+      if (codeOf(error) === undefined) throw error;
       if (!isGone(error)) this.gaps.add(keyOf(raw), error);
       return undefined;
     }
@@ -65,9 +77,9 @@ export class Walk {
     this.#push(this.#tree.enter(above, raw, seen));
   }
 
-  #visitSeen(folder: Folder, raw: string, key: string, name: string, seen: Seen | undefined): ListedItem | undefined {
+  #visitSeen(folder: Folder, raw: string, key: string, name: string, seen: Seen | undefined): WalkedItem | undefined {
     if (seen?.kind === 'file' && this.#tree.mayList(folder, key, name))
-      return { key, version: versionOf(seen.stats), sizeBytes: Number(seen.stats.size) };
+      return { raw, key, version: versionOf(seen.stats), sizeBytes: Number(seen.stats.size) };
     if (seen?.kind === 'folder' && seen.link && this.#tree.mayEnter(folder, raw, name))
       this.#push(this.#tree.enter(folder, raw, seen));
     if (seen?.kind === 'other' && seen.why !== undefined && this.#tree.mayList(folder, key, name))
