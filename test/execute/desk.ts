@@ -1,5 +1,5 @@
 // A stand-in for the dispatcher, for tests of the engine alone: so many slots, first come first served, one execution of a path at a time.
-// Root runs and parents that wait hold no slot here; who is served when is the tree's matter and tested there.
+// Root runs and runs that mounted something hold no slot here; who is served when is the tree's matter and tested there.
 import type { Engine } from '../../runner/execute/index.ts';
 import type {
   MountRequest,
@@ -15,6 +15,8 @@ interface Live {
   readonly order: RunOrder;
   readonly mount?: number;
   started: boolean;
+  /** Mounted something: it holds no slot any more. */
+  isParent?: boolean;
   readonly onEnd?: (outcome: RunOutcome) => void;
 }
 
@@ -67,13 +69,18 @@ export class Desk implements Uplink {
   }
 
   mount(parent: RunNumber, { mount, ...request }: MountRequest): void {
+    const mounting = this.#live.get(parent);
+    if (mounting !== undefined && mounting.order.parentRun !== undefined && mounting.isParent !== true) {
+      mounting.isParent = true;
+      this.executing -= 1;
+    }
     const order: RunOrder = {
       ...request,
       update: this.#live.get(parent)?.order.update ?? '',
       parentRun: parent,
       token: { epoch: this.#epoch, run: this.#next++, attempt: 1 },
     };
-    const live = { order, mount, started: false };
+    const live: Live = { order, mount, started: false };
     this.#live.set(order.token.run, live);
     this.#waiting.push(live);
     this.waitingMax = Math.max(this.waitingMax, this.#waiting.length);
@@ -92,7 +99,7 @@ export class Desk implements Uplink {
     const live = this.#live.get(run);
     if (live === undefined) return;
     if (live.order.parentRun !== undefined) {
-      this.executing -= 1;
+      if (live.isParent !== true) this.executing -= 1;
       this.#busy.delete(live.order.path);
     }
     if (outcome.kind === 'parked') this.#park(live, outcome);
@@ -125,7 +132,7 @@ export class Desk implements Uplink {
       token: { ...token, attempt: token.attempt + 1 },
       ...(outcome.resume === undefined ? {} : { resume: outcome.resume }),
     };
-    const again = { ...live, order, started: live.order.parentRun === undefined };
+    const again = { ...live, isParent: false, order, started: live.order.parentRun === undefined };
     this.#live.set(token.run, again);
     const resume = (): void => {
       if (order.parentRun === undefined) this.#engine.start(order);
