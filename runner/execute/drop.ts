@@ -25,7 +25,7 @@ export async function executeDrop(run: Run, services: Services): Promise<RunOutc
     const { source, key, path } = run.order;
     if (key !== undefined) return await removeOne(run, services, path);
     const counts = await dropItems(run, services, source);
-    await deleteChildren(run, services, path, () => true);
+    await deleteChildren(run, services, { path }, () => true);
     return { kind: 'done', counts };
   } catch (thrown) {
     if (thrown instanceof Cancelled) return { kind: 'cancelled', why: thrown.why };

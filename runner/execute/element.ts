@@ -38,11 +38,11 @@ async function produce(run: Run, services: Services, memo: RunMemo): Promise<Run
   const attempts = new Attempts(run, services.clock, services.random);
   const item = { source, key, version: '' };
   const content = new Content(run, sourceOf(services, source), attempts, item);
-  const nested = new Nested(run, services);
+  const nested = new Nested(run, services, { path });
   const place = { run, services, attempts, item, content, memo };
   const exports = await runSteps(component, [element], place, (step, elements) => nested.mountElements(step, elements));
   await nested.ended();
-  if (component.mounts || opened.component !== undefined) await nested.deleteOthers(path);
+  if (component.mounts || opened.component !== undefined) await nested.deleteOthers();
   const finished = {
     owner: { path, source, key },
     fingerprint: component.fingerprint,

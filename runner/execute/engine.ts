@@ -12,7 +12,7 @@
 import type { Clock } from '../clock.ts';
 import type { FencingToken, RunNumber, Runner, RunOrder, RunOutcome, Uplink } from '../protocol/index.ts';
 import { NO_COUNTS } from '../protocol/index.ts';
-import { afterThisCode, Batcher } from './batch.ts';
+import { afterThisCode, afterThisTurn, Batcher } from './batch.ts';
 import { Committer } from './commit.ts';
 import { executeCycle } from './cycle.ts';
 import { executeDrop, isItemDelete } from './drop.ts';
@@ -22,7 +22,7 @@ import { toRunError } from './failure.ts';
 import { ItemRun } from './item.ts';
 import { executePipeline } from './pipeline.ts';
 import { compilePlan } from './plan.ts';
-import type { ComponentRef, MemoEntry, Opened, PipelinePlan, SourcePlan, StateStore } from './ports.ts';
+import type { ComponentRef, Intent, MemoEntry, Opened, PipelinePlan, SourcePlan, StateStore } from './ports.ts';
 import { Run } from './run.ts';
 import type { CardDesk, Services } from './services.ts';
 import { Sweeper } from './sweeper.ts';
@@ -150,6 +150,10 @@ function servicesOf(options: EngineOptions): Services {
     opener: new Batcher<ComponentRef, Opened>((refs) => state.begin(refs), {
       sizeMax: OPEN_BATCH_MAX,
       gather: afterThisCode,
+    }),
+    intents: new Batcher((intents: readonly Intent[]) => state.intend(intents), {
+      sizeMax: OPEN_BATCH_MAX,
+      gather: afterThisTurn,
     }),
     committer: new Committer(state),
     memo: {

@@ -152,11 +152,11 @@ export class ItemRun {
     const read = await this.#read(place);
     if (read === undefined) return this.#remove(wanted);
     if (this.#isUnchanged(wanted, read.contentHash)) return this.#touch(wanted, read.version);
-    const nested = new Nested(this.#run, this.#services);
+    const nested = new Nested(this.#run, this.#services, this.#ref);
     const component = itemComponent(this.#services.plan);
     const exports = await runSteps(component, [{}], place, (step, elements) => nested.mountElements(step, elements));
     await nested.ended();
-    if (component.mounts || this.#mayHaveChildren(wanted)) await nested.deleteOthers(this.#ref.path);
+    if (component.mounts || this.#mayHaveChildren(wanted)) await nested.deleteOthers();
     const owner = { path: this.#ref.path, source: this.#source, key: this.#key };
     const finished = {
       owner,

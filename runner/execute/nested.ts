@@ -4,14 +4,16 @@
 //   N2. An element that the state knows under the same fingerprint costs a comparison: no run.
 //   N3. Mounting follows the slots: the parent holds a bounded number of waiting children, and no more rows and bytes in flight than its limits
 //       say; an element heavier than a limit runs alone.
-//   N4. Components that were there before and were not mounted this time are deleted by delete runs, before the parent commits.
+//   N4. Before it mounts or deletes its first child a run records that its component is about to change: whatever becomes of the run, the next
+//       listing finds the component again, and with it children that were left over or went too early.
+//   N5. Components that were there before and were not mounted this time are deleted by delete runs, before the parent commits.
 import { childPath, type Json, type RunError, type RunOutcome } from '../protocol/index.ts';
 import type { Element } from '../sdk/index.ts';
 import { decodeElement, encodeElement } from './codec.ts';
 import { RunFailure } from './failure.ts';
 import { canonicalJson, contentHashOf, shortHash } from './hash.ts';
 import type { CompiledComponent, CompiledStep } from './plan.ts';
-import type { ComponentRecord } from './ports.ts';
+import type { ComponentRecord, ComponentRef } from './ports.ts';
 import type { Run } from './run.ts';
 import type { Services } from './services.ts';
 
@@ -50,16 +52,19 @@ interface Wanted {
 export class Nested {
   readonly #run: Run;
   readonly #services: Services;
+  readonly #ref: ComponentRef;
   readonly #paths = new Set<string>();
   #inFlight = { rows: 0, bytes: 0 };
   #failure: RunError | undefined;
 
-  constructor(run: Run, services: Services) {
+  constructor(run: Run, services: Services, ref: ComponentRef) {
     this.#run = run;
     this.#services = services;
+    this.#ref = ref;
   }
 
   async mountElements(step: NestedStep, elements: readonly Element[]): Promise<void> {
+    await markChanging(this.#run, this.#services, this.#ref);
     const component = this.#services.plan.components[step.component] as CompiledComponent;
     const wanted = this.#name(step, elements);
     for (let at = 0; at < wanted.length; at += COMPARE_MAX) {
@@ -79,9 +84,9 @@ export class Nested {
     if (this.#failure !== undefined) throw new RunFailure(this.#failure);
   }
 
-  /** Deletes components directly below `path` that were not mounted (N4). */
-  async deleteOthers(path: string): Promise<void> {
-    await deleteChildren(this.#run, this.#services, path, (child) => !this.#paths.has(child));
+  /** Deletes components directly below that were not mounted (N5). */
+  async deleteOthers(): Promise<void> {
+    await deleteChildren(this.#run, this.#services, this.#ref, (child) => !this.#paths.has(child));
   }
 
   #name(step: NestedStep, elements: readonly Element[]): Wanted[] {
@@ -185,17 +190,27 @@ export function failureOf(outcome: RunOutcome, step: string): RunError | undefin
   return { class: 'transient', message: `a nested run was cancelled: ${outcome.why}`, step };
 }
 
-/** Deletes the components directly below `path` that `isUnwanted`, each with all below it, by delete runs (A10). Throws the first failure. */
+/** Records that a run's component is about to change below (N4), once a run. */
+async function markChanging(run: Run, services: Services, ref: ComponentRef): Promise<void> {
+  if (run.isMarked) return;
+  await run.cancellation.race(services.intents.ask({ ...ref, token: run.token, rows: NO_ROWS }));
+  run.isMarked = true;
+}
+
+const NO_ROWS: ReadonlyMap<string, Uint8Array> = new Map();
+
+/** Deletes the components directly below that `isUnwanted`, each with all below it, by delete runs (A10). Throws the first failure. */
 export async function deleteChildren(
   run: Run,
   services: Services,
-  path: string,
+  ref: ComponentRef,
   isUnwanted: (child: string) => boolean,
 ): Promise<void> {
   let failure: RunError | undefined;
   for (let after = ''; ; ) {
-    const page = await run.cancellation.race(services.state.children(path, after, CHILDREN_PAGE));
+    const page = await run.cancellation.race(services.state.children(ref.path, after, CHILDREN_PAGE));
     for (const child of page.filter(isUnwanted)) {
+      await markChanging(run, services, ref);
       while (!run.mounts.hasRoom) await run.cancellation.race(run.mounts.change());
       run.mounts.mount(deleteRequest(run, child), (outcome) => {
         failure ??= failureOf(outcome, 'delete');

@@ -28,7 +28,7 @@ export async function removeComponent(
   removal: Removal,
 ): Promise<'removed' | 'nothing' | 'superseded'> {
   const { ref, opened } = removal;
-  await deleteChildren(run, services, ref.path, () => true);
+  await deleteChildren(run, services, ref, () => true);
   const isKnown = opened.component !== undefined || opened.item !== undefined;
   const result = await settle(run, services, attempts, ref, opened, (now, token) =>
     removeCommit(services, removal, now.component, token),

@@ -9,6 +9,8 @@ export class Run {
   readonly startedAtMs: number;
   /** Full reprocess: by order, or because the work list asks for it. */
   reprocess: boolean;
+  /** The state knows that the component is about to change below; for roots that stand for no component, from the start. */
+  isMarked: boolean;
   readonly #uplink: Uplink;
   #token: FencingToken;
   #mounts: Mounts | undefined;
@@ -17,6 +19,7 @@ export class Run {
   constructor(order: RunOrder, uplink: Uplink, nowMs: number) {
     this.order = order;
     this.reprocess = order.reprocess === true;
+    this.isMarked = order.kind === 'delete' && order.key === undefined;
     this.startedAtMs = nowMs;
     this.#uplink = uplink;
     this.#token = order.token;

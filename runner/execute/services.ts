@@ -6,7 +6,16 @@ import type { Committer } from './commit.ts';
 import type { Endurance } from './endurance.ts';
 import type { MemoSources } from './memo.ts';
 import type { CompiledPlan } from './plan.ts';
-import type { CardGrant, ComponentRef, MemoEntry, Opened, SourcePlan, StateStore } from './ports.ts';
+import type {
+  CardGrant,
+  CommitResult,
+  ComponentRef,
+  Intent,
+  MemoEntry,
+  Opened,
+  SourcePlan,
+  StateStore,
+} from './ports.ts';
 import type { Sweeper } from './sweeper.ts';
 import type { Turns } from './turns.ts';
 import type { Worker } from './worker.ts';
@@ -32,6 +41,8 @@ export interface Services {
   readonly sources: ReadonlyMap<string, SourcePlan>;
   /** What a run finds in the state, gathered over runs. */
   readonly opener: Batcher<ComponentRef, Opened>;
+  /** Of runs that are about to mount components, gathered over runs. */
+  readonly intents: Batcher<Intent, CommitResult>;
   readonly committer: Committer;
   readonly memo: MemoSources;
   readonly cards?: CardDesk;

@@ -335,7 +335,9 @@ export class World {
   readonly target = new MemoryTarget();
   readonly file = join(mkdtempSync(join(tmpdir(), 'fairlead-engine-')), 'state.db');
   readonly #options: WorldOptions;
+  /** What the engine sees; `store` is what is behind it. */
   state!: StateStore;
+  store!: StateStore;
   engine!: Engine;
   desk!: Desk;
   steps: readonly PlannedStep[];
@@ -359,13 +361,16 @@ export class World {
   }
 
   /** A process starts: state, engine and desk are new, source and targets stay. */
-  async start(wrap: (state: StateStore) => StateStore = (state) => state): Promise<void> {
-    const state = new SqliteState({ file: this.file, clock: this.clock });
-    this.#epoch = await state.open('next');
-    this.state = wrap(state);
+  async start(
+    wrap: (state: StateStore) => StateStore = (state) => state,
+    wrapTarget: (target: Target) => Target = (target) => target,
+  ): Promise<void> {
+    this.store = new SqliteState({ file: this.file, clock: this.clock });
+    this.#epoch = await this.store.open('next');
+    this.state = wrap(this.store);
     this.engine = new Engine({
       state: this.state,
-      plan: this.plan(),
+      plan: this.plan(wrapTarget(this.target)),
       sources: new Map([
         ['docs', { source: this.source, deleteGuard: this.#options.guard ?? { maxPercent: 50, minItems: 20 } }],
       ]),
@@ -376,14 +381,14 @@ export class World {
   }
 
   /** The process ends without a word, as by kill -9, and another one starts. */
-  async restart(wrap?: (state: StateStore) => StateStore): Promise<void> {
-    await this.state.close();
-    await this.start(wrap);
+  async restart(wrap?: (state: StateStore) => StateStore, wrapTarget?: (target: Target) => Target): Promise<void> {
+    await this.store.close();
+    await this.start(wrap, wrapTarget);
   }
 
-  plan(): PipelinePlan {
+  plan(target: Target = this.target): PipelinePlan {
     const { maxContentBytes = 1_000_000 } = this.#options;
-    return { component: { steps: this.steps }, targets: [this.target], maxContentBytes };
+    return { component: { steps: this.steps }, targets: [target], maxContentBytes };
   }
 
   cycle(more: Parameters<Desk['cycle']>[1] = {}) {
