@@ -5,15 +5,13 @@ import { join } from 'node:path';
 import { afterAll } from 'vitest';
 
 const folders: string[] = [];
-let isArmed = false;
+
+// On import, that is while tests are collected: a hook that is added by a running test would come too late.
+afterAll(() => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+});
 
 export function temporaryFolder(): string {
-  if (!isArmed) {
-    isArmed = true;
-    afterAll(() => {
-      for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
-    });
-  }
   const folder = mkdtempSync(join(tmpdir(), 'fairlead-'));
   folders.push(folder);
   return folder;
