@@ -5,13 +5,11 @@ import type { Commit, CommitResult, Intent, RowChange } from '../../execute/inde
 import { compareTokens, type FencingToken } from '../../protocol/index.ts';
 import { COMMITTED, isMoved, MOVED, refuse } from '../fencing.ts';
 import { type SplitPath, splitPath } from '../names.ts';
-import { type Components, hasSucceeded, type Row } from './components.ts';
+import { hasSucceeded, isBlank, REMOVAL_KEPT_MS, rowAfter } from '../records.ts';
+import type { Components, PlacedRow } from './components.ts';
 import type { History } from './history.ts';
 import type { MemoTable } from './memo.ts';
 import type { WorkList } from './work.ts';
-
-/** Tokens of removals outlast every lease, so that a run that was presumed dead cannot bring a removed component back. */
-const REMOVAL_KEPT_MS = 3_600_000;
 
 export interface Tables {
   readonly database: Sqlite;
@@ -67,7 +65,7 @@ export class Commits {
     }
   }
 
-  #refuse(path: string, token: FencingToken, row: Row | undefined, epoch: number): CommitResult | undefined {
+  #refuse(path: string, token: FencingToken, row: PlacedRow | undefined, epoch: number): CommitResult | undefined {
     const intents = row === undefined ? [] : this.#tables.components.intents(row.id).map((intent) => intent.token);
     const removal = isBlank(row) ? this.#removal(path) : [];
     return refuse(token, { epoch, recorded: row?.token, others: [...intents, ...removal] });
@@ -80,51 +78,33 @@ export class Commits {
     return [{ epoch, run, attempt }];
   }
 
-  #write(commit: Commit, path: SplitPath, row: Row | undefined, nowMs: number): void {
+  #write(commit: Commit, path: SplitPath, row: PlacedRow | undefined, nowMs: number): void {
     if (commit.kind === 'replace') this.#replace(commit, path, row, nowMs);
     else if (commit.kind === 'fail') this.#fail(commit, path, row, nowMs);
     else if (commit.kind === 'remove') this.#remove(commit, row, nowMs);
-    else if (row !== undefined)
-      this.#tables.components.write({ ...row, ...succeeded(commit, row, nowMs), token: commit.token });
+    else if (row !== undefined) this.#tables.components.write(rowAfter(commit, row, nowMs));
   }
 
-  #replace(commit: Replace, path: SplitPath, row: Row | undefined, nowMs: number): void {
+  #replace(commit: Replace, path: SplitPath, row: PlacedRow | undefined, nowMs: number): void {
     const { components, memo } = this.#tables;
     const base = row ?? components.blank(path, commit.item !== undefined);
     const memoised =
       commit.memo === undefined ? base.memoised : memo.change(base.id, commit.memo, base.memoised, nowMs);
-    components.write({
-      ...base,
-      ...succeeded(commit, base, nowMs),
-      fingerprint: commit.fingerprint,
-      hash: commit.contentHash,
-      token: commit.token,
-      memoised,
-    });
+    components.write({ ...rowAfter(commit, base, nowMs), memoised });
     const value = commit.value === undefined ? undefined : JSON.stringify(commit.value);
     components.hold(base.id, row === undefined, commit.rows, value);
     if (row !== undefined) components.clearIntents(row.id);
     if (isBlank(row)) this.#forgetRemoval(commit.path);
   }
 
-  #fail(commit: Fail, path: SplitPath, row: Row | undefined, nowMs: number): void {
+  #fail(commit: Fail, path: SplitPath, row: PlacedRow | undefined, nowMs: number): void {
     if (row === undefined && commit.item === undefined) return;
     const base = row ?? this.#tables.components.blank(path, true);
-    this.#tables.components.write({
-      ...base,
-      isItem: base.isItem || commit.item !== undefined,
-      version: commit.item?.version ?? base.version,
-      status: commit.status,
-      error: commit.error,
-      failures: base.failures + 1,
-      losses: commit.losses,
-      seenAtMs: nowMs,
-      token: commit.token,
-    });
+    this.#tables.components.write(rowAfter(commit, base, nowMs));
     if (isBlank(row)) this.#forgetRemoval(commit.path);
   }
 
-  #remove(commit: Remove, row: Row | undefined, nowMs: number): void {
+  #remove(commit: Remove, row: PlacedRow | undefined, nowMs: number): void {
     const { components, database, history, memo } = this.#tables;
     if (row !== undefined) {
       if (commit.memo !== undefined) memo.change(row.id, { ...commit.memo, put: [], uses: [] }, row.memoised, nowMs);
@@ -165,30 +145,14 @@ export class Commits {
   }
 
   /** An apply that is interrupted now is found by the next listing: the fingerprint is gone until a commit settles it. */
-  #addIntent(row: Row, token: FencingToken, intent: Intent): void {
+  #addIntent(row: PlacedRow, token: FencingToken, intent: Intent): void {
     this.#tables.components.addIntent(row.id, token, intent.rows);
     if (row.fingerprint !== '') this.#tables.components.write({ ...row, fingerprint: '' });
   }
 
-  #createFor(intent: Intent): Row {
+  #createFor(intent: Intent): PlacedRow {
     const row = this.#tables.components.blank(splitPath(intent.path), intent.item !== undefined);
     this.#tables.components.write(row);
     return row;
   }
-}
-
-/** Whether nothing was ever committed to it. */
-const isBlank = (row: Row | undefined): boolean => row === undefined || row.token.epoch === 0;
-
-function succeeded(commit: Commit, row: Row, nowMs: number) {
-  return {
-    isItem: row.isItem || commit.item !== undefined,
-    version: commit.item?.version ?? row.version,
-    status: 'ok' as const,
-    error: null,
-    failures: 0,
-    losses: 0,
-    committedAtMs: nowMs,
-    seenAtMs: nowMs,
-  };
 }

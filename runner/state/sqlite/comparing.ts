@@ -3,8 +3,8 @@
 import type { Sqlite } from '../../database/index.ts';
 import type { Comparison, ListedItem, Verdict } from '../../execute/index.ts';
 import { keySegment, sourcePath } from '../names.ts';
+import { STATUSES } from '../records.ts';
 import type { Components } from './components.ts';
-import { STATUSES } from './components.ts';
 import type { WorkList } from './work.ts';
 
 const KNOWN = 'SELECT key, id, version, fingerprint, status FROM components WHERE parent = ?';

@@ -4,29 +4,13 @@ import type { ComponentRecord, ItemRecord } from '../../execute/index.ts';
 import type { FencingToken } from '../../protocol/index.ts';
 import { joinPath, type SplitPath, segmentKey, splitPath } from '../names.ts';
 import { gatherRows, packRows, type RowsByTarget, unpackRows } from '../packed.ts';
+import { blankRow, hasSucceeded, itemOf, type Row, STATUSES } from '../records.ts';
 import { Ids } from './ids.ts';
 import { Interned } from './interned.ts';
 
-export const STATUSES = ['ok', 'failed', 'quarantined'] as const;
-export type Status = (typeof STATUSES)[number];
-
-/** A row of `components`. */
-export interface Row {
-  readonly id: number;
+/** A row of `components`, with the id of its parent's path. */
+export interface PlacedRow extends Row {
   readonly parent: number;
-  readonly key: string;
-  readonly isItem: boolean;
-  readonly status: Status;
-  readonly version: string;
-  readonly fingerprint: string;
-  readonly hash: string;
-  readonly token: FencingToken;
-  readonly committedAtMs: number;
-  readonly seenAtMs: number;
-  readonly failures: number;
-  readonly losses: number;
-  readonly memoised: boolean;
-  readonly error: string | null;
 }
 
 const COLUMNS =
@@ -36,23 +20,6 @@ const WRITE = `INSERT INTO components(${COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?,
   ON CONFLICT(id) DO UPDATE SET (is_item, status, version, fingerprint, hash, epoch, run, attempt, committed_at, seen_at, failures, losses, memoised, error)
   = (excluded.is_item, excluded.status, excluded.version, excluded.fingerprint, excluded.hash, excluded.epoch, excluded.run, excluded.attempt,
      excluded.committed_at, excluded.seen_at, excluded.failures, excluded.losses, excluded.memoised, excluded.error)`;
-
-/** Values of a row that nothing has been committed to yet. */
-export const BLANK = {
-  status: 'ok',
-  version: '',
-  fingerprint: '',
-  hash: '',
-  token: { epoch: 0, run: 0, attempt: 0 },
-  committedAtMs: 0,
-  seenAtMs: 0,
-  failures: 0,
-  losses: 0,
-  memoised: false,
-  error: null,
-} as const;
-
-export const hasSucceeded = (row: Row): boolean => row.committedAtMs > 0;
 
 export class Components {
   readonly parents: Interned;
@@ -65,12 +32,12 @@ export class Components {
     this.ids = new Ids(database);
   }
 
-  find(path: SplitPath): Row | undefined {
+  find(path: SplitPath): PlacedRow | undefined {
     const parent = this.parents.find(path.parent);
     return parent === undefined ? undefined : this.findIn(parent, path.segment);
   }
 
-  findIn(parent: number, segment: string): Row | undefined {
+  findIn(parent: number, segment: string): PlacedRow | undefined {
     const cells = this.#database
       .sql(`SELECT ${COLUMNS} FROM components WHERE parent = ? AND key = ?`)
       .get(parent, segment);
@@ -78,7 +45,7 @@ export class Components {
   }
 
   /** Pages of rows by ascending id; `where` names what they are filtered by. */
-  scan(where: string, values: readonly (string | number)[], afterId: number, limit: number): Row[] {
+  scan(where: string, values: readonly (string | number)[], afterId: number, limit: number): PlacedRow[] {
     return this.#database
       .sql(`SELECT ${COLUMNS} FROM components WHERE ${where} AND id > ? ORDER BY id LIMIT ?`)
       .all(...values, afterId, limit)
@@ -86,7 +53,7 @@ export class Components {
   }
 
   /** Inserts a row, or updates the one with its id. */
-  write(row: Row): void {
+  write(row: PlacedRow): void {
     this.#database
       .sql(WRITE)
       .run(
@@ -111,11 +78,11 @@ export class Components {
   }
 
   /** A blank row for a path that has none; not written yet. */
-  blank(path: SplitPath, isItem: boolean): Row {
-    return { ...BLANK, id: this.ids.next(), parent: this.parents.ensure(path.parent), key: path.segment, isItem };
+  blank(path: SplitPath, isItem: boolean): PlacedRow {
+    return { ...blankRow(this.ids.next(), path.segment, isItem), parent: this.parents.ensure(path.parent) };
   }
 
-  remove(row: Row, path: string): void {
+  remove(row: PlacedRow, path: string): void {
     this.#database.sql('DELETE FROM components WHERE id = ?').run(row.id);
     this.#database.sql('DELETE FROM holdings WHERE component = ?').run(row.id);
     this.clearIntents(row.id);
@@ -162,7 +129,7 @@ export class Components {
   }
 
   /** Absent as long as the component never succeeded and nothing of it can be in a target. */
-  record(row: Row, path: string): ComponentRecord | undefined {
+  record(row: PlacedRow, path: string): ComponentRecord | undefined {
     const intents = this.intents(row.id);
     if (!hasSucceeded(row) && intents.length === 0) return undefined;
     const held = this.#database.sql('SELECT rows, value FROM holdings WHERE component = ?').get(row.id);
@@ -179,25 +146,12 @@ export class Components {
     };
   }
 
-  item(row: Row, source: string): ItemRecord {
-    return {
-      id: row.id,
-      source,
-      key: segmentKey(row.key),
-      version: row.version,
-      contentHash: row.hash,
-      fingerprint: row.fingerprint,
-      status: row.status,
-      ...(row.error === null ? {} : { error: row.error }),
-      failures: row.failures,
-      losses: row.losses,
-      committedAtMs: row.committedAtMs,
-      seenAtMs: row.seenAtMs,
-    };
+  item(row: PlacedRow, source = this.#sourceOf(row)): ItemRecord {
+    return itemOf(row, source);
   }
 
   /** Source of an item's row. */
-  sourceOf(row: Row): string {
+  #sourceOf(row: PlacedRow): string {
     return segmentKey(this.parents.text(row.parent));
   }
 
@@ -232,7 +186,7 @@ type Cells = [
   error: string | null,
 ];
 
-function toRow(cells: unknown): Row {
+function toRow(cells: unknown): PlacedRow {
   const at = cells as Cells;
   return {
     id: at[0],

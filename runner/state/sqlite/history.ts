@@ -2,9 +2,7 @@
 import type { Sqlite } from '../../database/index.ts';
 import type { UpdateRecord } from '../../execute/index.ts';
 import type { Json } from '../../protocol/index.ts';
-
-/** Newest updates that are kept. */
-export const UPDATES_MAX = 1000;
+import { UPDATES_MAX } from '../records.ts';
 
 export class History {
   readonly #database: Sqlite;

@@ -25,10 +25,11 @@ import type {
 } from '../../execute/index.ts';
 import { itemPath, type Json } from '../../protocol/index.ts';
 import { segmentKey, sourcePath, splitPath } from '../names.ts';
+import { STATUSES } from '../records.ts';
 import { Ticks } from '../ticks.ts';
 import { Commits } from './commits.ts';
 import { Comparing } from './comparing.ts';
-import { Components, STATUSES } from './components.ts';
+import { Components } from './components.ts';
 import { History } from './history.ts';
 import { signAsHolder, WriterLock } from './lock.ts';
 import { MemoTable } from './memo.ts';
@@ -196,7 +197,7 @@ export class SqliteState implements StateStore {
     if (filter.otherThan !== undefined) where('fingerprint <> ?', filter.otherThan);
     return components
       .scan(wheres.join(' AND '), values, afterId, limit)
-      .map((row) => components.item(row, filter.source ?? components.sourceOf(row)));
+      .map((row) => components.item(row, filter.source));
   }
 
   async scanKeys(source: string, afterId: number, limit: number) {

@@ -2,6 +2,7 @@
 import type { Sqlite } from '../../database/index.ts';
 import type { Entered, NewWork, WorkEntry } from '../../execute/index.ts';
 import { keySegment, type SplitPath, segmentKey, sourcePath } from '../names.ts';
+import { decide, type Entry } from '../offers.ts';
 import type { Components } from './components.ts';
 import { Interned } from './interned.ts';
 
@@ -50,23 +51,13 @@ export class WorkList {
   enter(offer: NewWork): Entered {
     const path = { parent: sourcePath(offer.source), segment: keySegment(offer.key) };
     const there = this.#find(path);
-    if (offer.action === 'delete') {
-      const refused = this.#refuseDelete(offer, path, there !== undefined);
-      if (refused !== undefined) return refused;
-    }
+    const item = offer.action === 'delete' ? this.#components.find(path) : undefined;
+    const decision = decide(offer, there && entryOf(there), item?.seenAtMs);
+    if (decision === 'known' || decision === 'older') return { kind: decision };
     if (there === undefined) return { kind: 'entered', seq: this.#insert(offer, path, false) };
-    if (isSame(there, offer)) return { kind: 'known' };
-    if (offer.seenAtMs < there[8]) return { kind: 'older' };
     this.#database.sql('DELETE FROM work WHERE seq = ?').run(there[0]);
     const seq = this.#insert(offer, path, there[7] === 1);
     return { kind: 'tookOver', seq, from: this.owners.text(there[3]) };
-  }
-
-  /** W5. */
-  #refuseDelete(offer: NewWork, path: SplitPath, isEntered: boolean): Entered | undefined {
-    const item = this.#components.find(path);
-    if (item === undefined) return isEntered ? undefined : { kind: 'known' };
-    return offer.seenAtMs <= item.seenAtMs ? { kind: 'older' } : undefined;
   }
 
   #insert(offer: NewWork, path: SplitPath, reprocess: boolean): number {
@@ -189,8 +180,6 @@ export class WorkList {
   }
 }
 
-/** W2: the same action and version, and no more of `reprocess` than is wanted already. */
-function isSame(there: Cells, offer: NewWork): boolean {
-  const sameAction = (there[4] === 1) === (offer.action === 'delete');
-  return sameAction && there[5] === offer.version && (there[7] === 1 || !offer.reprocess);
+function entryOf(cells: Cells): Entry {
+  return { isDelete: cells[4] === 1, version: cells[5], reprocess: cells[7] === 1, seenAtMs: cells[8] };
 }
