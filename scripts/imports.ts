@@ -55,7 +55,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
   'operator/main.ts': { rooms: ['operator', 'crds', 'runner/protocol'] },
   'runner/execute': { rooms: ['runner/protocol', 'runner/sdk', 'runner/clock.ts'], types: ['crds/schema'] },
   'runner/session': { rooms: RUNNER_PORTS },
-  'runner/database': { rooms: [] },
+  'runner/database': { rooms: ['runner/sdk'] },
   'runner/state': { rooms: [...RUNNER_PORTS, 'runner/database'], types: ['crds/schema'] },
   'runner/sources': { rooms: RUNNER_PORTS, types: ['crds/schema'] },
   'runner/steps': { rooms: [...RUNNER_PORTS, 'crds/schema'] },

@@ -6,7 +6,17 @@
 // As root the server runs as `nobody`, because PostgreSQL refuses to run as root. It listens on a socket only, and does not wait for the disk.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -38,7 +48,8 @@ export function fetchPrograms(cache = process.env.XDG_CACHE_HOME || join(homedir
 }
 
 function unpack(folder: string): void {
-  const python = (...args: string[]) => execFileSync('python3', args, { stdio: ['ignore', 'ignore', 'pipe'], cwd: folder });
+  const python = (...args: string[]) =>
+    execFileSync('python3', args, { stdio: ['ignore', 'ignore', 'pipe'], cwd: folder });
   const from = ['--only-binary', ':all:', '--python-version', '3.11', '--platform', 'manylinux2014_x86_64'];
   python('-m', 'pip', 'download', '-q', '--no-deps', ...from, '-d', '.', `pgserver==${VERSION}`);
   const wheel = readdirSync(folder).find((name) => name.endsWith('.whl')) as string;
@@ -66,7 +77,9 @@ function serverUser(): User | undefined {
 }
 
 /** A server in `folder`, which must be empty or hold one that ran before. The promise is kept when it takes connections. */
-export async function startPostgres(folder: string): Promise<{ readonly url: string; readonly stop: () => Promise<void> }> {
+export async function startPostgres(
+  folder: string,
+): Promise<{ readonly url: string; readonly stop: () => Promise<void> }> {
   const user = serverUser();
   mkdirSync(folder, { recursive: true, mode: 0o755 });
   if (user !== undefined) chownSync(folder, user.uid, user.gid);
@@ -75,9 +88,15 @@ export async function startPostgres(folder: string): Promise<{ readonly url: str
   const options = { cwd: folder, env: { PATH: process.env.PATH ?? '', LC_ALL: 'C' }, ...user };
   if (!existsSync(join(data, 'PG_VERSION'))) {
     const settings = ['-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'];
-    execFileSync(join(programs, 'initdb'), ['-D', data, ...settings], { ...options, stdio: ['ignore', 'ignore', 'pipe'] });
+    execFileSync(join(programs, 'initdb'), ['-D', data, ...settings], {
+      ...options,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
   }
-  const server = spawn(join(programs, 'postgres'), ['-D', data, '-k', folder, '-h', '', '-F'], { ...options, stdio: 'ignore' });
+  const server = spawn(join(programs, 'postgres'), ['-D', data, '-k', folder, '-h', '', '-F'], {
+    ...options,
+    stdio: 'ignore',
+  });
   await readiness(join(programs, 'pg_isready'), folder, server);
   return { url: urlOf(folder, 'postgres'), stop: () => stop(server) };
 }

@@ -2,7 +2,7 @@
 // still or goes back, fractions of a millisecond break ties; they are exact in a double for the next centuries.
 import type { Clock } from '../clock.ts';
 
-const TICK_MS = 1 / 1024;
+export const TICK_MS = 1 / 1024;
 
 export class Ticks {
   readonly #clock: Clock;
