@@ -11,7 +11,7 @@ node_modules/.installed: package.json package-lock.json
 	npm ci --no-audit --no-fund
 	@touch $@
 
-.PHONY: help demo test verify generate bench test-cluster e2e images
+.PHONY: help demo test verify generate bench postgres test-cluster e2e images
 help: ## List the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 
@@ -33,6 +33,9 @@ generate: node_modules/.installed ## Write the generated files anew
 bench: node_modules/.installed ## Run the benchmarks and print their figures
 	@test -f bench/main.ts || { echo "make bench is not built yet: it comes with the admission tree" >&2; exit 1; }
 	npm run -s bench
+
+postgres: node_modules/.installed ## Run a PostgreSQL with pgvector on a socket, until Ctrl-C (DIR=/tmp/fairlead-postgres)
+	node scripts/postgres.ts run $(or $(DIR),/tmp/fairlead-postgres)
 
 test-cluster: node_modules/.installed ## Run the tests that need a real API server (KUBEBUILDER_ASSETS, or setup-envtest)
 	KUBEBUILDER_ASSETS="$$(scripts/cluster-assets)" vitest run --config vitest.cluster.config.ts
