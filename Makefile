@@ -16,7 +16,7 @@ help: ## List the targets
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 
 demo: node_modules/.installed ## Index this repository, ask two questions, show why fairness matters
-	$(call not-built,it comes with the main job)
+	node scripts/demo.ts
 
 test: node_modules/.installed ## Run the tests: no cluster, no Docker, no network beyond package registries
 	npm test
