@@ -84,9 +84,12 @@ export class Listing {
     for (let at = 0; at < batch.length; at += 1) {
       const { id, verdict } = found[at] as Comparison;
       if (id > 0 && this.#seen.add(id) && id <= before.lastId) this.#seenKnown += 1;
+      const item = batch[at] as ListedItem;
+      const isDone = this.#worker.wasEarly(item.key) && (verdict === 'unchanged' || verdict === 'failed');
+      if (isDone) continue;
       if (verdict === 'unchanged') unchanged += 1;
       else if (verdict === 'quarantined') quarantined += 1;
-      else wanted.push(batch[at] as ListedItem);
+      else wanted.push(item);
     }
     if (unchanged > 0) this.#tally.count('unchanged', unchanged);
     if (quarantined > 0) this.#tally.count('failed', quarantined);

@@ -11,6 +11,8 @@ import type { Tally } from './tally.ts';
 const TOLD_MAX = 1_000;
 /** Most paths that are remembered as taken over; beyond that the run finds out when it begins. */
 const TAKEN_MAX = 10_000;
+/** Most keys that are remembered as done before the listing came to them; beyond that they are counted twice. */
+const EARLY_MAX = 100_000;
 
 export class Worker {
   readonly #run: Run;
@@ -20,6 +22,10 @@ export class Worker {
   readonly #done = Promise.withResolvers<void>();
   /** Paths that other updates took over and that may still be in the feed. */
   readonly #taken = new Set<string>();
+  /** Keys of adopted work that ended while the listing still goes on: it will come to them, and they are counted. */
+  readonly #early = new Set<string>();
+  /** Number of the first entry that this run entered itself; those before it are adopted. */
+  #firstOwn = Number.POSITIVE_INFINITY;
   #mounted = 0;
   #isComplete = false;
   #isPumping = false;
@@ -43,6 +49,7 @@ export class Worker {
     const { cancellation } = this.#run;
     const entered = await cancellation.race(this.#services.state.enter(work));
     const entries = work.flatMap((wanted, index) => entryOf(wanted, entered[index]));
+    this.#firstOwn = Math.min(this.#firstOwn, entries[0]?.seq ?? Number.POSITIVE_INFINITY);
     const isNew = entered.filter((result) => result.kind === 'entered' || this.#isFromAnother(result));
     this.#tally.expect(isNew.length);
     this.#tellOthers(work, entered);
@@ -95,7 +102,7 @@ export class Worker {
       if (entry === undefined) break;
       if (this.#taken.size > 0 && this.#taken.delete(itemPath(entry.source, entry.key))) continue;
       this.#mounted += 1;
-      mounts.mount(this.#request(entry), (outcome) => this.#ended(outcome));
+      mounts.mount(this.#request(entry), (outcome) => this.#ended(entry, outcome));
     }
     this.#isPumping = false;
     if (this.#feed.isBehind && mounts.hasRoom) this.#load();
@@ -114,8 +121,15 @@ export class Worker {
       });
   }
 
-  #ended(outcome: RunOutcome): void {
+  #ended({ key, seq }: WorkEntry, outcome: RunOutcome): void {
+    const isEarly = seq < this.#firstOwn && !this.#tally.listed && this.#early.size < EARLY_MAX;
+    if (isEarly && outcome.kind !== 'superseded') this.#early.add(key);
     this.#tally.ended(outcome);
+  }
+
+  /** Whether adopted work on this key ended and was counted already; asked once a key, when the listing comes to it. */
+  wasEarly(key: string): boolean {
+    return this.#early.size > 0 && this.#early.delete(key);
   }
 
   #request(entry: WorkEntry): Omit<MountRequest, 'mount'> {

@@ -1,5 +1,6 @@
 // Cycles of a live source through the engine alone: what runs, what is compared, what is deleted.
 import { beforeEach, describe, expect, test } from 'vitest';
+import { StepError } from '../../runner/sdk/index.ts';
 import { settle } from '../support/virtual-clock.ts';
 import { counted, replacing, World } from './world.ts';
 
@@ -99,6 +100,27 @@ describe('a cycle', () => {
     world.work.gate.open();
     expect([counted(await first), counted(await second)]).toEqual([{ added: 2 }, { added: 1 }]);
     expect(world.work.calls.sort()).toEqual(['a', 'b', 'c']);
+  });
+
+  test('an item whose work was adopted is counted once, though the listing comes to it after it was done', async () => {
+    world.source.write('c', 'four');
+    world.work.gate.isOpen = false;
+    world.desk.slots = 1;
+    void world.cycle();
+    await world.work.gate.held(1);
+    world.work.gate.forget();
+    await world.restart();
+    world.work.gate.isOpen = true;
+    world.work.onCall = (key) => {
+      if (key === 'c') throw new StepError('invalid', 'no');
+    };
+    const { promise, resolve } = Promise.withResolvers<void>();
+    world.source.onBatch = () => promise;
+    const ended = world.cycle();
+    while (world.target.rows.size < 3 || world.work.calls.at(-1) !== 'c') await settle();
+    await settle(20);
+    resolve();
+    expect(counted(await ended)).toEqual({ added: 2, failed: 1 });
   });
 
   test('progress says when the listing ended, with the final total', async () => {

@@ -80,7 +80,7 @@ describe('forEach', () => {
     const ended = world.cycle();
     await nested.gate.held(1);
     while (nested.gate.waiting.length > 0) {
-      expect(await world.state.item('docs', 'a')).toBeUndefined();
+      expect(await world.state.item('docs', 'a')).toMatchObject({ contentHash: '', committedAtMs: 0 });
       nested.gate.release();
       for (let turn = 0; turn < 10; turn += 1) await settle();
     }
