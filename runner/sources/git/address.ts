@@ -15,7 +15,7 @@ export type Protocol = 'https' | 'http' | 'ssh' | 'git' | 'file';
 
 const PROTOCOLS: ReadonlySet<string> = new Set(['https', 'http', 'ssh', 'git', 'file']);
 // user@host:path, where the path does not look like the port of an address.
-const SCP_LIKE = /^(?:[A-Za-z0-9._][A-Za-z0-9._-]*@)?[A-Za-z0-9][A-Za-z0-9._-]*:(?!\/\/)[^\s]+$/;
+const SCP_LIKE = /^(?:[A-Za-z0-9._][A-Za-z0-9._-]*@)?[A-Za-z0-9][A-Za-z0-9._-]*:(?!:|\/\/)[^\s]+$/;
 const CONTROL = /\p{Cc}/u;
 
 /** Reads `git.url`. Relative folders start at `baseDir`. Throws StepError (`invalid`) that never repeats a password. */

@@ -4,7 +4,7 @@ import { StepError } from '../../sdk/index.ts';
 import { messageOf, show } from '../common/failure.ts';
 import type { PathFilter } from '../common/filter.ts';
 import type { NoteBook } from '../common/notes.ts';
-import { endOf, type GitContext, startGit } from './process.ts';
+import { endOf, type GitContext, killGit, startGit } from './process.ts';
 import { type ListedEntry, parseListed } from './trees.ts';
 
 const BATCH_MAX = 1_000;
@@ -64,6 +64,6 @@ async function* outputRecords(
       ? error
       : new StepError('transient', `the repository could not be listed: ${messageOf(error)}`);
   } finally {
-    child.kill('SIGKILL');
+    killGit(child);
   }
 }

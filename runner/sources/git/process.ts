@@ -61,10 +61,22 @@ export function gitEnvironment(base: NodeJS.ProcessEnv, context: GitContext): No
 /** Starts git; the caller reads its output. */
 export function startGit(args: readonly string[], context: GitContext): GitChild {
   const where = context.gitDir === undefined ? [] : [`--git-dir=${context.gitDir}`];
-  const child = spawn('git', [...where, ...args], { stdio: 'pipe', env: gitEnvironment(process.env, context) });
+  // A group of its own: git starts helpers, such as the one that speaks http, and they end with it.
+  const options = { stdio: 'pipe', detached: true, env: gitEnvironment(process.env, context) } as const;
+  const child = spawn('git', [...where, ...args], options);
   // Writing to a git that has ended is told by its exit, not by its pipe.
   child.stdin.on('error', () => {});
   return child;
+}
+
+/** Ends a git process and the helpers that it started. */
+export function killGit(child: GitChild): void {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  try {
+    process.kill(-child.pid, 'SIGKILL');
+  } catch {
+    // It has ended by itself.
+  }
 }
 
 /** Why git ended badly, for people. */
@@ -86,7 +98,7 @@ export function endOf(child: GitChild, context: GitContext, signal?: AbortSignal
     if (said.length < STDERR_MAX) said += text;
   });
   return new Promise((resolve, reject) => {
-    const kill = () => child.kill('SIGKILL');
+    const kill = () => killGit(child);
     signal?.addEventListener('abort', kill, { once: true });
     if (signal?.aborted) kill();
     child.once('error', (error) => reject(codeOf(error) === 'ENOENT' ? noGit() : error));
