@@ -72,11 +72,16 @@ export class Postgres implements Queryable {
     }
   }
 
-  async #transactOnce<T>(body: (connection: Queryable) => Promise<T>): Promise<T> {
+  /** Several reads on one state of the database, however much others commit meanwhile. */
+  async snapshot<T>(body: (connection: Queryable) => Promise<T>): Promise<T> {
+    return this.#explained(() => this.#transactOnce(body, 'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY'));
+  }
+
+  async #transactOnce<T>(body: (connection: Queryable) => Promise<T>, begin = 'BEGIN'): Promise<T> {
     const client = await this.#pool.connect();
     let broken: Error | undefined;
     try {
-      await client.query('BEGIN');
+      await client.query(begin);
       const result = await body(new Connection(client, this.#statements));
       await client.query('COMMIT');
       return result;

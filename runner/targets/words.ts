@@ -1,10 +1,15 @@
 // Words of code and prose for full text search. A word index splits at everything that is no letter or digit, so `snake_case` is two words;
 // `camelCase` would stay one. Its parts are therefore indexed beside it, and a query for either finds both.
 
+const NO_WORD = /[^0-9A-Za-z\u0080-\uffff]+/g;
 const WORD = /[\p{L}\p{N}\p{M}]+/gu;
 
 /** Words of a query beyond this many are left out: they cost time and add nothing. */
 const QUERY_WORDS_MAX = 32;
+/** Longer ones are no words but data, and Postgres refuses them. */
+const WORD_CHARS_MAX = 200;
+/** Postgres keeps at most 1 MiB of words for a row; a row this long should have been split. */
+const PLAIN_CHARS_MAX = 262_144;
 
 /**
  * Parts of the identifiers in camel case, each once, joined by blanks: `parseHTTPHeader` gives `parse HTTP Header`.
@@ -50,11 +55,19 @@ export function indexedText(key: string, text: string): string {
   return parts === '' ? `${key}\n${text}` : `${key}\n${text}\n${parts}`;
 }
 
+/**
+ * The same for Postgres, whose parser takes `a.b` for a host and `a/b` for a file and keeps both in one piece: everything in ASCII that is no
+ * letter or digit becomes a blank before it sees the text.
+ */
+export function plainWords(key: string, text: string): string {
+  return indexedText(key, text.slice(0, PLAIN_CHARS_MAX)).replaceAll(NO_WORD, ' ');
+}
+
 /** Words to look for, each once, in lower case: whatever people type, quotes and operators included, is only words. */
 export function queryWords(query: string): string[] {
   const words = new Set<string>();
   for (const [word] of `${query} ${humps(query)}`.matchAll(WORD)) {
-    words.add(word.toLowerCase());
+    if (word.length <= WORD_CHARS_MAX) words.add(word.toLowerCase());
     if (words.size === QUERY_WORDS_MAX) break;
   }
   return [...words];

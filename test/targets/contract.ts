@@ -26,6 +26,13 @@ export interface Abilities {
   readonly shared: boolean;
 }
 
+/** A commit whose record does not matter, only that the rows go with it. */
+export function remembered(change: RowChange, token: { epoch: number; run: number; attempt: number }) {
+  const path = `${change.owner}/run-${token.run}`;
+  const changes = new Map([['vectors', change]]);
+  return { kind: 'replace' as const, path, token, fingerprint: '', contentHash: '', rows: new Map(), changes };
+}
+
 const COSINE: TargetSettings = { vector: { dimensions: DIMENSIONS, metric: 'cosine' } };
 
 export function targetContract(name: string, abilities: Abilities, makePlace: () => Promise<TargetPlace>): void {

@@ -2,13 +2,13 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { RowChange, Target } from '../../runner/execute/index.ts';
+import type { Target } from '../../runner/execute/index.ts';
 import { SqliteState } from '../../runner/state/index.ts';
 import { SqliteTarget } from '../../runner/targets/index.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { DIMENSIONS, row, written } from './build.ts';
-import { type TargetPlace, type TargetSettings, targetContract } from './contract.ts';
+import { remembered, type TargetPlace, type TargetSettings, targetContract } from './contract.ts';
 
 const newFile = (): string => join(temporaryFolder(), 'index.db');
 const TABLE = 'code_chunks';
@@ -60,13 +60,6 @@ function sharedPlace(file: string): TargetPlace {
     },
     texts: async () => textsOf(file),
   };
-}
-
-/** A commit whose record does not matter here, only that the rows go with it. */
-function remembered(change: RowChange, token: { epoch: number; run: number; attempt: number }) {
-  const path = `${change.owner}/run-${token.run}`;
-  const changes = new Map([['vectors', change]]);
-  return { kind: 'replace' as const, path, token, fingerprint: '', contentHash: '', rows: new Map(), changes };
 }
 
 targetContract("SQLite in the state's file", { search: true, vectors: true, shared: true }, async () =>
