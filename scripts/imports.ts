@@ -35,8 +35,20 @@ export const RULES: Readonly<Record<string, Rule>> = {
     rooms: ['operator/admission', 'operator/dispatch', 'runner/protocol', 'operator/clock.ts'],
     types: ['crds/schema'],
   },
+  'operator/host': {
+    rooms: [
+      'operator/admission',
+      'operator/dispatch',
+      'operator/triggers',
+      'runner/protocol',
+      'crds/schema',
+      'operator/clock.ts',
+    ],
+  },
   'operator/reconcile': {
     rooms: [
+      'operator/cards',
+      'operator/host',
       'operator/blueprint',
       'operator/admission',
       'operator/dispatch',

@@ -14,7 +14,7 @@ export interface SourceState {
 export interface EndedUpdate {
   readonly name: string;
   readonly pipeline: string;
-  readonly kind: 'pipeline' | 'cycle' | 'key';
+  readonly kind: 'pipeline' | 'cycle' | 'key' | 'drop';
   readonly source?: string;
   readonly key?: string;
   readonly trigger: string;

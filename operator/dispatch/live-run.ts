@@ -71,6 +71,10 @@ export class LiveRun implements RunView {
     return this.request.kind;
   }
 
+  get runnerClass(): string | undefined {
+    return this.request.runnerClass;
+  }
+
   get mount(): number {
     return this.request.mount;
   }

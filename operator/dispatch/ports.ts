@@ -7,6 +7,8 @@ export interface RunView {
   readonly number: RunNumber;
   readonly path: string;
   readonly kind: string;
+  /** Class of runner that it needs; absent: any. */
+  readonly runnerClass: string | undefined;
   readonly update: UpdateView;
   readonly parentRun?: RunNumber;
   readonly attempt: number;

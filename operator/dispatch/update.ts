@@ -13,8 +13,9 @@ import type {
  * - `pipeline`: of the whole Pipeline.
  * - `cycle`: one cycle of a LiveSource.
  * - `key`: one per-key update of a LiveSource.
+ * - `drop`: removes all rows and records of a LiveSource, or of the whole Pipeline (A10).
  */
-export type UpdateKind = 'pipeline' | 'cycle' | 'key';
+export type UpdateKind = 'pipeline' | 'cycle' | 'key' | 'drop';
 
 /** What the root run of an update is told. */
 export interface UpdateStart {

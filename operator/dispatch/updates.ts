@@ -248,12 +248,14 @@ function pathOf(start: UpdateStart): ComponentPath {
   return start.key === undefined ? childPath('', start.source) : itemPath(start.source, start.key);
 }
 
+const ROOT_KINDS = { pipeline: 'pipeline', cycle: 'cycle', key: 'item', drop: 'delete' } as const;
+
 function rootRequest(start: UpdateStart, path: ComponentPath): MountRequest {
   const { source, key, input, reprocess, runnerClass } = start;
   return {
     mount: 0,
     path,
-    kind: start.kind === 'key' ? 'item' : start.kind,
+    kind: ROOT_KINDS[start.kind],
     ...(source === undefined ? {} : { source }),
     ...(key === undefined ? {} : { key }),
     ...(input === undefined ? {} : { input }),

@@ -68,12 +68,17 @@ export class SourceTriggers {
     this.keys = new KeyUpdates({ door, source, observer, overflow: () => this.want({ trigger: 'watch' }) });
   }
 
-  /** The source exists now: the first cycle begins, in Watch mode as soon as the watcher is armed (its `rescan` says so). */
-  start(): void {
+  /**
+   * The source exists now: the first cycle begins, in Watch mode as soon as the watcher is armed (its `rescan` says so). A source whose
+   * cycles an earlier operator ran goes on after `delayMs`, so that a new leader does not list everything at once.
+   */
+  start(delayMs = 0): void {
     if (this.#isStarted) return;
     this.#isStarted = true;
     this.#applySuspension();
-    if (this.#settings.mode === 'Refresh') this.want({ trigger: 'start' });
+    if (this.#settings.mode === 'Refresh' && delayMs <= 0) this.want({ trigger: 'start' });
+    else if (this.#settings.mode === 'Refresh')
+      this.#cancelPatience = this.#clock.after(delayMs, () => this.want({ trigger: 'start' }));
     else this.#cancelPatience = this.#clock.after(ARM_PATIENCE_MS, () => this.want({ trigger: 'start' }));
   }
 

@@ -1,0 +1,345 @@
+// One Pipeline at work: its dispatcher, its triggers, and what is remembered of its updates. A cluster's operator has one for each
+// Pipeline; `fairlead operator --standalone` the same.
+// Owns:   carrying specs over to dispatcher and triggers, the record of updates, counts for status and scaling.
+// Leaves: who is next (dispatch and its tree), streams (gateway), objects and pods (reconcile).
+//   H4. `apply` is level-based: called with the same specs it does nothing, whatever came before.
+//   H5. A source that is dropped starts nothing more; its branch closes when its rows are gone.
+import type { LiveSourceSpec } from '../../crds/schema/index.ts';
+import type { Clock } from '../clock.ts';
+import {
+  type Defer,
+  Dispatcher,
+  type JoinedRunner,
+  type RunnerStart,
+  type Seat,
+  type UpdateEnding,
+  type UpdateView,
+} from '../dispatch/index.ts';
+import { type CycleWish, PipelineTriggers, SourceTriggers } from '../triggers/index.ts';
+import { Activity, OWN_UPDATES, type SourceActivity } from './activity.ts';
+import { type Past, Records } from './records.ts';
+import { changesResults, commonClass, type HostSpecs, limitsOf, triggerSettings } from './specs.ts';
+
+/** Told when something changed that somebody may want to act on. Called in the middle of decisions: implementations only take notes. */
+export interface HostObserver {
+  /** Runs wait that did not, a runner came, went, or became idle or busy. */
+  demandChanged?(): void;
+  /** What people see of a source (`undefined`: of the Pipeline itself) changed. */
+  statusChanged?(source: string | undefined): void;
+}
+
+export interface PipelineHostOptions {
+  /** "namespace/name". */
+  readonly name: string;
+  readonly clock: Clock;
+  /** Leadership epoch. */
+  readonly epoch: number;
+  readonly specs: HostSpecs;
+  readonly observer?: HostObserver;
+  readonly defer?: Defer;
+  /** What is known of a source from before, when the host starts. */
+  readonly past?: (source: string | undefined) => SourcePast | undefined;
+}
+
+export interface SourcePast extends Past {
+  /** How long its first cycle may wait, since an earlier operator listed it not long ago. */
+  readonly delayMs?: number;
+}
+
+/** A runner as scaling looks at it. */
+export interface RunnerOnHost {
+  readonly slots: number;
+  /** Runs that it has, parents that wait included. */
+  readonly runs: number;
+  readonly isDraining: boolean;
+  /** It drains and has nothing left. */
+  readonly isDrained: boolean;
+  readonly idleSinceMs?: number;
+}
+
+export interface ClassDemand {
+  readonly executing: number;
+  readonly waiting: number;
+}
+
+interface HostedSource {
+  spec: LiveSourceSpec;
+  /** What the triggers were told last. */
+  isPipelineSuspended: boolean;
+  readonly records: Records;
+  readonly triggers: SourceTriggers;
+}
+
+interface SeatOnHost {
+  readonly seat: Seat;
+  readonly runner: string;
+  idleSinceMs: number | undefined;
+}
+
+/** Wishes of people for a source or the whole Pipeline. */
+export type Wish = CycleWish;
+
+export class PipelineHost {
+  readonly name: string;
+  readonly dispatcher: Dispatcher;
+  readonly #options: PipelineHostOptions;
+  readonly #clock: Clock;
+  readonly #activity: Activity;
+  readonly #triggers: PipelineTriggers;
+  readonly #own = new Records();
+  readonly #sources = new Map<string, HostedSource>();
+  readonly #dropping = new Map<string, (ending: UpdateEnding) => void>();
+  readonly #seats = new Map<Seat, SeatOnHost>();
+  #specs: HostSpecs;
+
+  constructor(options: PipelineHostOptions) {
+    const { name, clock, epoch, specs, defer } = options;
+    this.name = name;
+    this.#options = options;
+    this.#clock = clock;
+    this.#activity = new Activity(() => this.#demandChanged());
+    const limits = limitsOf(specs.pipeline.limits);
+    this.dispatcher = new Dispatcher({
+      clock,
+      epoch,
+      slotsMax: specs.slotsMax,
+      events: this.#activity,
+      ...(limits !== undefined && { limits }),
+      ...(defer !== undefined && { defer }),
+    });
+    this.#triggers = new PipelineTriggers({
+      door: this.dispatcher,
+      observer: {
+        opened: (update) => this.#own.opened(update),
+        ended: (update, ending) => this.#ended(this.#own, undefined, update, ending),
+      },
+    });
+    const past = options.past?.(undefined);
+    if (past !== undefined) this.#own.restore(past);
+    this.#specs = { ...specs, sources: new Map() };
+    this.apply(specs);
+  }
+
+  /** The specs in force. */
+  get specs(): HostSpecs {
+    return this.#specs;
+  }
+
+  /** Makes the host follow the specs (H4). */
+  apply(specs: HostSpecs): void {
+    const before = this.#specs;
+    this.#specs = specs;
+    if (before.slotsMax !== specs.slotsMax) this.dispatcher.setSlots(specs.slotsMax);
+    if (before.pipeline.limits !== specs.pipeline.limits)
+      this.dispatcher.setLimits(limitsOf(specs.pipeline.limits) ?? {});
+    for (const name of [...this.#sources.keys()]) if (!specs.sources.has(name)) this.#close(name);
+    for (const [name, spec] of specs.sources) this.#applySource(name, spec, specs.pipeline.suspend);
+    if (changesResults(before.pipeline, specs.pipeline)) this.want({ trigger: 'edit' });
+  }
+
+  /** An update of the whole Pipeline: what its known items need by their fingerprints. */
+  want(wish: Pick<Wish, 'trigger' | 'reprocess' | 'releaseQuarantined'>): void {
+    this.#triggers.want(wish);
+  }
+
+  /** A cycle of a source; false: there is no such source. */
+  wantCycle(source: string, wish: Wish): boolean {
+    const triggers = this.#sources.get(source)?.triggers;
+    triggers?.want(wish);
+    return triggers !== undefined;
+  }
+
+  /**
+   * Removes all rows and records of a source, or of the whole Pipeline, as an update like any other (A10). `ended` hears how it went;
+   * asked again while it runs, only the newest `ended` is told.
+   */
+  drop(source: string | undefined, ended: (ending: UpdateEnding) => void): void {
+    const key = source ?? OWN_UPDATES;
+    const isRunning = this.#dropping.has(key);
+    this.#dropping.set(key, ended);
+    if (isRunning) return;
+    if (source === undefined) for (const name of [...this.#sources.keys()]) this.#close(name);
+    else this.#close(source);
+    if (source !== undefined) this.dispatcher.openSource({ name: source });
+    this.dispatcher.startUpdate({
+      kind: 'drop',
+      trigger: 'delete',
+      ...(source !== undefined && { source }),
+      observer: {
+        ended: (_, ending) => {
+          if (source !== undefined) this.dispatcher.closeSource(source, 'its rows are gone');
+          const tell = this.#dropping.get(key);
+          this.#dropping.delete(key);
+          this.#activity.forget(key);
+          tell?.(ending);
+        },
+      },
+    });
+  }
+
+  /** Ends all that it does, at once and without a word to runners: this operator does not lead any more, or the Pipeline is gone. */
+  close(): void {
+    this.#triggers.close();
+  }
+
+  // ---- runners -----------------------------------------------------------------------------------------------------
+
+  /** A runner joins. Names of its sessions start with the name of its pod and a slash. */
+  addRunner(start: RunnerStart): JoinedRunner {
+    return this.#joined(start, this.dispatcher.addRunner(start));
+  }
+
+  removeRunner(seat: Seat): void {
+    this.#seats.delete(seat);
+    this.dispatcher.removeRunner(seat);
+    this.#demandChanged();
+  }
+
+  /** A runner by its pod's name; undefined: it is not connected. */
+  runner(pod: string): RunnerOnHost | undefined {
+    const found = this.#seatOf(pod);
+    if (found === undefined) return undefined;
+    const { seat } = found;
+    const runs = this.#activity.onRunner(seat.name);
+    const isDraining = seat.phase === 'draining';
+    if (runs > 0) found.idleSinceMs = undefined;
+    else found.idleSinceMs ??= this.#clock.nowMs();
+    return {
+      slots: seat.slots,
+      runs,
+      isDraining,
+      isDrained: isDraining && runs === 0,
+      ...(found.idleSinceMs !== undefined && { idleSinceMs: found.idleSinceMs }),
+    };
+  }
+
+  /** The pod's runner takes no new run. */
+  drainPod(pod: string): void {
+    const found = this.#seatOf(pod);
+    if (found?.seat.phase === 'serving') this.dispatcher.drainRunner(found.seat);
+  }
+
+  /** What runs ask for, by class of runner. A source that is watched needs one runner, whatever else happens. */
+  demand(): Map<string, ClassDemand> {
+    const { pipeline, slotsMax } = this.#specs;
+    const common = commonClass(pipeline);
+    const executing = new Map<string, number>();
+    for (const { seat } of this.#seats.values())
+      executing.set(seat.runnerClass, (executing.get(seat.runnerClass) ?? 0) + seat.executing);
+    const waitingByClass = this.#activity.waitingByClass;
+    return new Map(
+      pipeline.runners.map(({ name }) => {
+        const runs = executing.get(name) ?? 0;
+        const unclassed = name === common ? (waitingByClass.get(undefined) ?? 0) : 0;
+        const waiting = Math.min(slotsMax, (waitingByClass.get(name) ?? 0) + unclassed);
+        const forWatchers = name === common && runs + waiting === 0 && this.#hasWatchers ? 1 : 0;
+        return [name, { executing: runs, waiting: waiting + forWatchers }];
+      }),
+    );
+  }
+
+  // ---- what people see ---------------------------------------------------------------------------------------------
+
+  activity(source: string | undefined): Readonly<SourceActivity> {
+    return source === undefined ? this.#activity.total : this.#activity.of(source);
+  }
+
+  /** Records of a source, or of the Pipeline's own updates. */
+  records(source: string | undefined): Records | undefined {
+    return source === undefined ? this.#own : this.#sources.get(source)?.records;
+  }
+
+  nextCycleAtMs(source: string): number | undefined {
+    return this.#sources.get(source)?.triggers.dueAtMs;
+  }
+
+  get sources(): Iterable<string> {
+    return this.#sources.keys();
+  }
+
+  // ---- sources -----------------------------------------------------------------------------------------------------
+
+  #applySource(name: string, spec: LiveSourceSpec, isPipelineSuspended: boolean): void {
+    const known = this.#sources.get(name);
+    if (known === undefined) {
+      if (!this.#dropping.has(name)) this.#open(name, spec, isPipelineSuspended);
+      return;
+    }
+    if (known.spec === spec && known.isPipelineSuspended === isPipelineSuspended) return;
+    const before = known.spec;
+    known.spec = spec;
+    known.isPipelineSuspended = isPipelineSuspended;
+    this.dispatcher.editSource(name, settingsOf(spec));
+    known.triggers.edit(triggerSettings(spec, isPipelineSuspended));
+    this.#applyWatch(name, known);
+    if (JSON.stringify(before.source) !== JSON.stringify(spec.source)) known.triggers.want({ trigger: 'edit' });
+  }
+
+  #open(name: string, spec: LiveSourceSpec, isPipelineSuspended: boolean): void {
+    const records = new Records();
+    const triggers = new SourceTriggers({
+      clock: this.#clock,
+      door: this.dispatcher,
+      source: name,
+      settings: triggerSettings(spec, isPipelineSuspended),
+      observer: {
+        opened: (update) => records.opened(update),
+        listed: () => this.#options.observer?.statusChanged?.(name),
+        ended: (update, ending) => this.#ended(records, name, update, ending),
+      },
+    });
+    const hosted = { spec, isPipelineSuspended, records, triggers };
+    const past = this.#options.past?.(name);
+    if (past !== undefined) records.restore(past);
+    this.#sources.set(name, hosted);
+    this.dispatcher.openSource({ name, onChanged: (changes) => triggers.changed(changes), ...settingsOf(spec) });
+    this.#triggers.add(triggers);
+    this.#applyWatch(name, hosted);
+    triggers.start(past?.delayMs);
+  }
+
+  #applyWatch(name: string, { spec, isPipelineSuspended }: HostedSource): void {
+    if (spec.mode === 'Watch' && !spec.suspend && !isPipelineSuspended) this.dispatcher.watchSource(name);
+    else this.dispatcher.unwatchSource(name);
+  }
+
+  #close(name: string): void {
+    if (!this.#sources.delete(name)) return;
+    this.#triggers.remove(name);
+    this.dispatcher.closeSource(name, 'the LiveSource is being deleted');
+    this.#activity.forget(name);
+  }
+
+  get #hasWatchers(): boolean {
+    for (const { spec, isPipelineSuspended } of this.#sources.values())
+      if (spec.mode === 'Watch' && !spec.suspend && !isPipelineSuspended) return true;
+    return false;
+  }
+
+  #ended(records: Records, source: string | undefined, update: UpdateView, ending: UpdateEnding): void {
+    if (records.ended(update, ending, this.#clock.nowMs())) this.#options.observer?.statusChanged?.(source);
+  }
+
+  #demandChanged(): void {
+    this.#options.observer?.demandChanged?.();
+  }
+
+  #joined(start: RunnerStart, joined: JoinedRunner): JoinedRunner {
+    const runner = start.name.split('/')[0]!;
+    this.#seats.set(joined.seat, { seat: joined.seat, runner, idleSinceMs: this.#clock.nowMs() });
+    this.#demandChanged();
+    return joined;
+  }
+
+  /** The newest session of a pod. */
+  #seatOf(pod: string): SeatOnHost | undefined {
+    let newest: SeatOnHost | undefined;
+    for (const found of this.#seats.values()) if (found.runner === pod) newest = found;
+    return newest;
+  }
+}
+
+function settingsOf({ weight, limits }: LiveSourceSpec) {
+  const bounds = limitsOf(limits);
+  return { weight, ...(bounds !== undefined && { limits: bounds }) };
+}

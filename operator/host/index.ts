@@ -1,0 +1,4 @@
+export type { SourceActivity } from './activity.ts';
+export * from './host.ts';
+export { type ItemCounts, type Past, Records, type SourceTrouble, type UpdateRecord } from './records.ts';
+export * from './specs.ts';

@@ -1,0 +1,180 @@
+// What is remembered of the updates of one source, or of the Pipeline's own: the last ones, item counts, freshness, failures.
+//   H2. An update that found nothing to do leaves no record: idle cycles change nothing that is written to the API server.
+//   H3. Item counts are those of the last cycle that listed to its end, moved by per-key updates since; after a change of
+//       operators they start from the status and are right again with the next cycle.
+import type { Counts } from '../../runner/protocol/index.ts';
+import type { UpdateEnding, UpdateView } from '../dispatch/index.ts';
+
+export interface UpdateRecord {
+  readonly name: string;
+  readonly kind: 'pipeline' | 'cycle' | 'key' | 'drop';
+  readonly source?: string;
+  readonly trigger: string;
+  readonly result: 'Running' | 'Succeeded' | 'CompletedWithErrors' | 'Failed' | 'Cancelled';
+  readonly startedAtMs: number;
+  readonly endedAtMs?: number;
+  readonly counts: Counts;
+  readonly message?: string;
+}
+
+export interface ItemCounts {
+  readonly total: number;
+  readonly done: number;
+  readonly pending: number;
+  readonly failed: number;
+  readonly quarantined: number;
+}
+
+/** Why the last cycle did not show the whole source. */
+export interface SourceTrouble {
+  readonly reason: 'DeleteGuard' | 'ListingFailed' | 'SourceUnreachable' | 'SourceRefused' | 'UpdateFailed';
+  readonly message: string;
+}
+
+/** What an earlier operator wrote into the status. */
+export interface Past {
+  readonly items?: Partial<ItemCounts>;
+  readonly updates?: readonly UpdateRecord[];
+  readonly lastCycleAtMs?: number;
+  readonly checkedAtMs?: number;
+  readonly failures?: { readonly count: number; readonly lastAtMs: number };
+}
+
+const RECORDS_MAX = 10;
+/** A running update shows once it has something to do, or has run this long: an idle cycle ends sooner. */
+export const SHOWN_AFTER_MS = 5_000;
+
+const NO_ITEMS: ItemCounts = { total: 0, done: 0, pending: 0, failed: 0, quarantined: 0 };
+
+export class Records {
+  #ended: UpdateRecord[] = [];
+  readonly #open = new Map<string, UpdateView>();
+  #items: ItemCounts = NO_ITEMS;
+  #failedSinceMs: number | undefined;
+  lastCycleAtMs: number | undefined;
+  checkedAtMs: number | undefined;
+  trouble: SourceTrouble | undefined;
+  failures: { readonly count: number; readonly lastAtMs: number } | undefined;
+
+  /** Goes on from what an earlier operator wrote (H3). */
+  restore(from: Past): void {
+    this.#items = { ...NO_ITEMS, ...from.items, pending: 0 };
+    this.#ended = (from.updates ?? []).filter(({ result }) => result !== 'Running');
+    this.lastCycleAtMs = from.lastCycleAtMs;
+    this.checkedAtMs = from.checkedAtMs;
+    this.failures = from.failures;
+  }
+
+  opened(update: UpdateView): void {
+    this.#open.set(update.name, update);
+  }
+
+  /** Answers whether anything changed that people look at. */
+  ended(update: UpdateView, ending: UpdateEnding, nowMs: number): boolean {
+    const wasShown = this.#isShown(update, nowMs);
+    this.#open.delete(update.name);
+    const before = JSON.stringify([this.#items, this.trouble, this.failures]);
+    if (update.kind === 'cycle') this.#cycleEnded(update, ending, nowMs);
+    if (update.kind === 'key') this.#keyEnded(ending.counts);
+    if (update.kind === 'drop' && ending.result === 'Succeeded') this.#items = NO_ITEMS;
+    this.#noteFailures(ending, nowMs);
+    const isIdle = ending.result === 'Succeeded' && worked(ending.counts) === 0; // H2
+    if (!isIdle) this.#ended = [record(update, ending, nowMs), ...this.#ended].slice(0, RECORDS_MAX);
+    return wasShown || !isIdle || before !== JSON.stringify([this.#items, this.trouble, this.failures]);
+  }
+
+  /** Newest first. */
+  updates(nowMs: number): UpdateRecord[] {
+    const running = [...this.#open.values()].filter((update) => this.#isShown(update, nowMs));
+    return [...running.reverse().map((update) => record(update, undefined, nowMs)), ...this.#ended].slice(
+      0,
+      RECORDS_MAX,
+    );
+  }
+
+  get items(): ItemCounts {
+    let pending = 0;
+    for (const { progress } of this.#open.values()) pending += Math.max(0, progress.total - progress.done);
+    if (pending === 0) return this.#items;
+    const total = Math.max(this.#items.total, pending);
+    return { ...this.#items, total, pending, done: Math.max(0, Math.min(this.#items.done, total - pending)) };
+  }
+
+  /** Time of the oldest change that the targets do not show. */
+  get oldestChangeAtMs(): number | undefined {
+    const times = [...this.#open.values()].flatMap(({ kind, progress, requestedAtMs }) =>
+      kind === 'key' || progress.total > progress.done ? [requestedAtMs] : [],
+    );
+    if (this.#failedSinceMs !== undefined) times.push(this.#failedSinceMs);
+    return times.length === 0 ? undefined : Math.min(...times);
+  }
+
+  get isWorking(): boolean {
+    return this.#open.size > 0;
+  }
+
+  #isShown({ requestedAtMs, progress }: UpdateView, nowMs: number): boolean {
+    return progress.total > 0 || worked(progress.counts) > 0 || nowMs - requestedAtMs >= SHOWN_AFTER_MS;
+  }
+
+  #cycleEnded(update: UpdateView, { counts, outcome, result }: UpdateEnding, nowMs: number): void {
+    this.trouble = troubleOf(outcome);
+    if (result === 'Succeeded' || result === 'CompletedWithErrors') {
+      const total = counts.unchanged + counts.added + counts.reprocessed + counts.failed + counts.superseded;
+      this.#items = { ...NO_ITEMS, total, done: total - counts.failed, failed: counts.failed };
+      this.#failedSinceMs = counts.failed === 0 ? undefined : (this.#failedSinceMs ?? update.requestedAtMs);
+      this.lastCycleAtMs = update.requestedAtMs;
+      this.checkedAtMs = nowMs;
+    }
+  }
+
+  #keyEnded({ added, deleted, failed }: Counts): void {
+    const total = Math.max(0, this.#items.total + added - deleted);
+    const failures = Math.min(total, this.#items.failed + failed);
+    this.#items = { ...this.#items, total, failed: failures, done: Math.max(0, total - failures) };
+  }
+
+  #noteFailures({ result }: UpdateEnding, nowMs: number): void {
+    if (result === 'Succeeded') this.failures = undefined;
+    else if (result !== 'Cancelled') this.failures = { count: (this.failures?.count ?? 0) + 1, lastAtMs: nowMs };
+  }
+}
+
+const worked = ({ added, reprocessed, deleted, failed }: Counts): number => added + reprocessed + deleted + failed;
+
+function record(update: UpdateView, ending: UpdateEnding | undefined, nowMs: number): UpdateRecord {
+  const message = ending === undefined ? undefined : messageOf(ending);
+  return {
+    name: update.name,
+    kind: update.kind,
+    ...(update.start.source !== undefined && { source: update.start.source }),
+    trigger: update.trigger,
+    result: ending?.result ?? 'Running',
+    startedAtMs: update.startedAtMs ?? update.requestedAtMs,
+    ...(ending !== undefined && { endedAtMs: nowMs }),
+    counts: ending?.counts ?? update.progress.counts,
+    ...(message !== undefined && { message }),
+  };
+}
+
+function messageOf({ outcome }: UpdateEnding): string | undefined {
+  if (outcome.kind === 'failed') return outcome.error.message;
+  return outcome.kind === 'cancelled' ? outcome.why : troubleOf(outcome)?.message;
+}
+
+function troubleOf(outcome: UpdateEnding['outcome']): SourceTrouble | undefined {
+  if (outcome.kind === 'failed') return failedBecause(outcome.error);
+  if (outcome.kind !== 'done' || outcome.heldDeletes === undefined) return undefined;
+  const { missing, known } = outcome.heldDeletes;
+  const message =
+    `${missing} of ${known} items are not in the source any more, more than deleteGuard allows; nothing was deleted. ` +
+    'If that is right, set the annotation fairlead.dev/allow-deletes to any new value.';
+  return { reason: 'DeleteGuard', message };
+}
+
+function failedBecause({ class: kind, message }: { readonly class: string; readonly message: string }): SourceTrouble {
+  if (kind === 'invalid') return { reason: 'SourceRefused', message };
+  if (kind === 'transient' || kind === 'timeout' || kind === 'rate-limited')
+    return { reason: 'SourceUnreachable', message };
+  return { reason: 'UpdateFailed', message };
+}

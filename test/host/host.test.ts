@@ -1,0 +1,193 @@
+// A host with a scripted runner on a virtual clock: what specs, people and runners do to one Pipeline. H1 to H5 are the invariants at
+// the heads of operator/host.
+import { describe, expect, test } from 'vitest';
+import type { LiveSourceSpec, PipelineSpec } from '../../crds/schema/index.ts';
+import { parseLiveSource, parsePipeline } from '../../crds/schema/index.ts';
+import { type HostSpecs, PipelineHost, type SourcePast } from '../../operator/host/index.ts';
+import { NO_COUNTS, type RunOutcome } from '../../runner/protocol/index.ts';
+import { MINIMAL_PIPELINE, MINIMAL_SOURCE } from '../crds/objects.ts';
+import { ScriptedRunner } from '../support/scripted-runner.ts';
+import { settle, VirtualClock } from '../support/virtual-clock.ts';
+
+function pipelineSpec(changes: object = {}): PipelineSpec {
+  const read = parsePipeline({ ...MINIMAL_PIPELINE, spec: { ...(MINIMAL_PIPELINE.spec as object), ...changes } });
+  if (!read.ok) throw new Error(JSON.stringify(read.problems));
+  return read.value.spec;
+}
+
+function sourceSpec(changes: object = {}): LiveSourceSpec {
+  const read = parseLiveSource({ ...MINIMAL_SOURCE, spec: { ...(MINIMAL_SOURCE.spec as object), ...changes } });
+  if (!read.ok) throw new Error(JSON.stringify(read.problems));
+  return read.value.spec;
+}
+
+const done = (counts: Partial<typeof NO_COUNTS> = {}): RunOutcome => ({
+  kind: 'done',
+  counts: { ...NO_COUNTS, ...counts },
+});
+
+function world(options: { readonly past?: SourcePast; readonly sources?: Record<string, LiveSourceSpec> } = {}) {
+  const clock = new VirtualClock();
+  const heard: string[] = [];
+  const pipeline = pipelineSpec();
+  const specs: HostSpecs = {
+    generation: 1,
+    pipeline,
+    slotsMax: 8,
+    sources: new Map(Object.entries(options.sources ?? { docs: sourceSpec({ interval: '60s' }) })),
+  };
+  const host = new PipelineHost({
+    name: 'search/index',
+    clock,
+    epoch: 1,
+    specs,
+    past: (source) => (source === undefined ? undefined : options.past),
+    observer: {
+      demandChanged: () => heard.push('demand'),
+      statusChanged: (source) => heard.push(`status of ${source ?? 'the Pipeline'}`),
+    },
+  });
+  const join = (pod: string) => {
+    const runner = new ScriptedRunner();
+    const joined = host.addRunner({ name: `${pod}/1`, runnerClass: 'default', slots: 4, runner });
+    runner.uplink = joined.uplink;
+    return { runner, seat: joined.seat };
+  };
+  return { clock, heard, host, specs, join };
+}
+
+describe('a host', () => {
+  test('a new source asks for a runner at once, and its first cycle runs on the first one that joins', async () => {
+    const { host, join } = world();
+    expect(host.demand().get('default')).toEqual({ executing: 0, waiting: 1 });
+    const { runner } = join('pod-0');
+    await settle();
+    expect(runner.paths()).toEqual(['docs']);
+    expect(host.demand().get('default')).toEqual({ executing: 1, waiting: 0 });
+    expect(host.runner('pod-0')).toMatchObject({ runs: 1, isDraining: false });
+  });
+
+  test('H4: applying the same specs again does nothing', async () => {
+    const { host, specs, join } = world();
+    const { runner } = join('pod-0');
+    await settle();
+    for (let i = 0; i < 3; i++) host.apply(specs);
+    await settle();
+    expect(runner.orders).toHaveLength(1);
+  });
+
+  test('H2: a cycle that finds nothing to do leaves no record and tells nobody', async () => {
+    const { host, clock, heard, join } = world();
+    const { runner } = join('pod-0');
+    await settle();
+    runner.exit('docs', done({ added: 3 }));
+    await settle();
+    expect(host.records('docs')?.updates(clock.nowMs())).toHaveLength(1);
+    expect(host.records('docs')?.items).toMatchObject({ total: 3, done: 3 });
+    heard.length = 0;
+    clock.advance(60_000);
+    await settle();
+    runner.exit('docs', done({ unchanged: 3 }));
+    await settle();
+    expect(host.records('docs')?.updates(clock.nowMs())).toHaveLength(1);
+    expect(heard.filter((what) => what.startsWith('status') && !what.includes('listed'))).toEqual(['status of docs']);
+  });
+
+  test('a source that an earlier operator listed waits its time before it is listed again', async () => {
+    const { host, clock } = world({ past: { delayMs: 20_000, items: { total: 7, done: 7 } } });
+    expect(host.demand().get('default')?.waiting).toBe(0);
+    expect(host.records('docs')?.items.total).toBe(7);
+    clock.advance(20_000);
+    expect(host.demand().get('default')?.waiting).toBe(1);
+  });
+
+  test('a source that is watched keeps one runner though nothing runs', () => {
+    const { host } = world({ sources: { docs: sourceSpec({ mode: 'Watch', interval: undefined }) } });
+    expect(host.demand().get('default')).toEqual({ executing: 0, waiting: 1 });
+  });
+
+  test('a drained runner gets nothing more, and says that it is drained when its last run ended', async () => {
+    const { host, join, clock } = world();
+    const { runner } = join('pod-0');
+    await settle();
+    host.drainPod('pod-0');
+    expect(host.runner('pod-0')).toMatchObject({ isDraining: true, isDrained: false });
+    runner.exit('docs', done({ added: 1 }));
+    await settle();
+    expect(host.runner('pod-0')).toMatchObject({ isDrained: true, idleSinceMs: clock.nowMs() });
+    clock.advance(60_000);
+    await settle();
+    expect(runner.orders).toHaveLength(1);
+    expect(host.demand().get('default')?.waiting).toBe(1);
+  });
+
+  test('an edit of what is done with items makes one update of the whole Pipeline; an edit of slots makes none', async () => {
+    const { host, specs, join } = world({ past: { delayMs: 600_000 } });
+    const { runner } = join('pod-0');
+    host.apply({ ...specs, generation: 2, slotsMax: 16 });
+    await settle();
+    expect(runner.orders).toEqual([]);
+    const component = {
+      steps: [{ read: {} }, { split: { by: 'text', chunkSize: 99 } }, { export: { target: 'rows' } }],
+    };
+    const edited = pipelineSpec();
+    host.apply({
+      ...specs,
+      generation: 3,
+      pipeline: { ...edited, component: { ...edited.component, ...component } } as unknown as PipelineSpec,
+    });
+    await settle();
+    expect(runner.orders.map(({ kind }) => kind)).toEqual(['pipeline']);
+  });
+
+  test('a suspended Pipeline lists nothing; the cycle that was due runs when it goes on', async () => {
+    const { host, clock, specs, join } = world({ past: { delayMs: 1_000 } });
+    const { runner } = join('pod-0');
+    host.apply({ ...specs, generation: 2, pipeline: { ...specs.pipeline, suspend: true } });
+    clock.advance(600_000);
+    await settle();
+    expect(runner.orders).toEqual([]);
+    host.apply({ ...specs, generation: 3 });
+    await settle();
+    expect(runner.paths()).toEqual(['docs']);
+  });
+
+  test('H5: dropping a source ends its cycle, removes its rows in one update and tells how that went', async () => {
+    const { host, specs, join } = world();
+    const { runner } = join('pod-0');
+    await settle();
+    const results: string[] = [];
+    host.drop('docs', ({ result }) => results.push(result));
+    host.drop('docs', ({ result }) => results.push(result));
+    host.apply({ ...specs, generation: 2, sources: new Map() });
+    await settle();
+    expect([...runner.cancels.values()]).toEqual(['the LiveSource is being deleted']);
+    runner.exit('docs', { kind: 'cancelled', why: 'told so' });
+    await settle();
+    expect(runner.orders.at(-1)).toMatchObject({ kind: 'delete', path: 'docs', source: 'docs' });
+    runner.exit('docs', done({ deleted: 3 }));
+    await settle();
+    expect(results).toEqual(['Succeeded']);
+    expect(host.activity(undefined)).toEqual({ held: 0, waiting: 0, backoff: 0, inFlight: 0 });
+  });
+
+  test('a cycle that the delete guard stops is a trouble with the way out; the next good one ends it', async () => {
+    const { host, join } = world();
+    const { runner } = join('pod-0');
+    await settle();
+    runner.exit('docs', {
+      kind: 'done',
+      counts: { ...NO_COUNTS, unchanged: 5 },
+      heldDeletes: { missing: 95, known: 100 },
+    });
+    await settle();
+    expect(host.records('docs')?.trouble).toMatchObject({ reason: 'DeleteGuard' });
+    expect(host.records('docs')?.trouble?.message).toContain('fairlead.dev/allow-deletes');
+    host.wantCycle('docs', { trigger: 'manual', allowDeletes: true });
+    await settle();
+    expect(runner.orders.at(-1)).toMatchObject({ kind: 'cycle', allowDeletes: true });
+    runner.exit('docs', done({ unchanged: 5, deleted: 95 }));
+    await settle();
+    expect(host.records('docs')?.trouble).toBeUndefined();
+  });
+});
