@@ -10,7 +10,7 @@ import { makeScratch } from './demo/scratch.ts';
 const PIPELINE = 'examples/code-index';
 const QUESTIONS = [
   'which branch of the tree gets the slot that was freed?',
-  'why does a listing that failed half way delete nothing?',
+  'what happens to rows when a listing did not end cleanly?',
 ];
 /** Few enough that work has to wait, as it does on a cluster with 400,000 files and 1,024 slots. */
 const SLOTS = 8;

@@ -14,7 +14,7 @@ export interface CommandEntry {
 export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'init',
-    summary: 'Write a commented Pipeline for this folder',
+    summary: 'Write a commented Pipeline for a folder',
     load: () => import('./init.ts'),
   },
   {

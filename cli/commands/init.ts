@@ -1,6 +1,6 @@
-// `fairlead init`: writes a commented Pipeline for the folder that it is run in.
-import { existsSync, writeFileSync } from 'node:fs';
-import { basename, resolve } from 'node:path';
+// `fairlead init`: writes a commented Pipeline for a folder.
+import { existsSync, statSync, writeFileSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { CommandError } from '../exit.ts';
 
@@ -11,8 +11,9 @@ interface Options {
 
 export function configure(command: Command): void {
   command
-    .description('Write a commented Pipeline for the folder that it is run in.')
-    .option('-f, --file <file>', 'file to write', 'fairlead.yaml')
+    .description('Write a commented Pipeline that indexes a folder.')
+    .argument('[folder]', 'folder to index; the file is written into it', '.')
+    .option('-f, --file <name>', 'name of the file', 'fairlead.yaml')
     .option('--force', 'replace the file if it is there')
     .action(run);
 }
@@ -26,8 +27,8 @@ export function objectName(folder: string): string {
 /** The file's text. */
 export function starterPipeline(name: string, folderIsGit: boolean): string {
   const ignored = folderIsGit ? 'true              # files that git ignores are left out' : 'false';
-  return `# An index of this folder. Made by \`fairlead init\`; every field: docs/reference, or \`kubectl explain pipeline\`.
-#   fairlead dev -f fairlead.yaml --once       bring the index up to date
+  return `# An index of this folder. Made by \`fairlead init\`; docs/reference/objects.md has every field.
+#   fairlead dev -f fairlead.yaml              bring the index up to date
 #   fairlead dev -f fairlead.yaml --watch      and keep it so
 #   fairlead query -f fairlead.yaml "where is the retry policy?"
 apiVersion: fairlead.dev/v1alpha1
@@ -40,11 +41,11 @@ spec:
     steps:
       - read: {maxBytes: 2Mi, onTooLarge: Skip}
       - split: {by: code, chunkSize: 1200, overlap: 200}   # by: text or markdown for prose
-      - embed: {local: {}}            # a small model that ships; openai: {url: …, model: …} for a server of yours
+      - embed: {hash: {dimensions: 384}}   # words, offline; openai: {url: …, model: …} for a model of yours
       - export: {target: index}
   targets:
     - name: index
-      sqlite: {table: chunks, vector: {dimensions: LOCAL_DIMENSIONS}}
+      sqlite: {table: chunks, vector: {dimensions: 384}}
 ---
 apiVersion: fairlead.dev/v1alpha1
 kind: LiveSource
@@ -62,9 +63,11 @@ spec:
 `;
 }
 
-function run({ file, force }: Options): void {
+function run(folder: string, { file: name, force }: Options): void {
+  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) throw new CommandError(`${folder} is no folder`);
+  const file = join(folder, name);
   if (existsSync(file) && force !== true)
     throw new CommandError(`${file} is there already: give another name with -f, or --force to replace it`);
-  writeFileSync(file, starterPipeline(objectName(basename(resolve('.'))), existsSync('.git')));
-  process.stderr.write(`wrote ${file}; next: fairlead dev -f ${file} --once\n`);
+  writeFileSync(file, starterPipeline(objectName(basename(resolve(folder))), existsSync(join(folder, '.git'))));
+  process.stderr.write(`wrote ${file}; next: fairlead dev -f ${file}\n`);
 }

@@ -1,0 +1,40 @@
+// `fairlead init` and `fairlead dev --watch`: from an empty folder to an index that follows it.
+import { expect, test, vi } from 'vitest';
+import { Workspace } from './workspace.ts';
+
+vi.setConfig({ testTimeout: 240_000 });
+
+test('init writes a Pipeline that is valid, and never over a file that is there', async () => {
+  const space = new Workspace();
+  expect((await space.run('init')).code).toBe(0);
+  expect((await space.run('validate', '-f', 'fairlead.yaml')).code).toBe(0);
+  const again = await space.run('init');
+  expect(again.code).toBe(1);
+  expect(again.stderr).toContain('fairlead.yaml is there already');
+});
+
+test('after init, dev and query need no -f, and neither the index nor its own file is indexed twice', async () => {
+  const space = new Workspace();
+  space.remove('pipeline.yaml');
+  space.write('readme.md', '# Tides\n\nSpring tides follow the full moon.\n');
+  await space.run('init');
+  expect((await space.run('dev')).stdout).toMatch(/ 2 added, .* 0 failed\n$/);
+  expect((await space.run('dev')).stdout).toMatch(/ 2 unchanged, 0 added, /);
+  expect((await space.run('query', 'full moon', '-k', '1')).stdout).toContain('readme.md:1-3');
+});
+
+test('--watch makes an update for a file that changes, one that appears and one that goes, and stops on SIGTERM with 0', async () => {
+  const space = new Workspace();
+  space.write('files/a.txt', 'The anchor.\n');
+  const running = space.start('dev', '-f', 'pipeline.yaml', '--watch');
+  await running.sees(/^files: Succeeded/m);
+  space.write('files/a.txt', 'The anchor drags.\n');
+  await running.sees(/^files a\.txt: Succeeded .* 1 reprocessed/m);
+  space.write('files/b.txt', 'The bilge.\n');
+  await running.sees(/^files b\.txt: Succeeded .* 1 added/m);
+  space.remove('files/a.txt');
+  await running.sees(/^files a\.txt: Succeeded .* 1 deleted/m);
+  running.process.kill('SIGTERM');
+  expect((await running.done).code).toBe(0);
+  expect(space.rows().map(({ text }) => text.trim())).toEqual(['The bilge.']);
+});
