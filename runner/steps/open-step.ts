@@ -15,6 +15,7 @@ import { openHashEmbedder } from './embed/hash-embedder.ts';
 import { OpenaiEmbedder } from './embed/openai-embedder.ts';
 import { Endpoints } from './endpoint/endpoint.ts';
 import { type ExecDeps, openExec } from './exec/exec-step.ts';
+import { openExtract } from './extract/extract-step.ts';
 import { openRead } from './read/read-step.ts';
 import { openSplit } from './split/split-step.ts';
 import { openWorkerPool, type WorkerPool } from './workers/pool.ts';
@@ -86,6 +87,11 @@ async function openStep(spec: OwnStepSpec, shared: Shared, options: StepOptions)
   if (spec.read !== undefined) return openRead(spec.read);
   if (spec.split !== undefined) return openSplit(spec.split, shared.pool);
   if (spec.embed !== undefined) return openEmbed(spec.embed, await openEmbedder(spec.embed, spec, shared, options));
+  if (spec.extract?.openai !== undefined) {
+    const server = spec.extract.openai;
+    const settings = { spec: spec.extract, server, timeoutMs: attemptMs(spec) };
+    return openExtract(settings, shared.endpoints.open(server));
+  }
   if (spec.exec !== undefined) {
     // A single call may take the whole attempt; a batch leaves time for its halves.
     const timeoutMs = spec.batch === undefined ? attemptMs(spec) : Math.ceil(attemptMs(spec) / 2);
