@@ -8,7 +8,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 not-built = @echo "make $@ is not built yet: $(1)" >&2; exit 1
 
 node_modules/.installed: package.json package-lock.json
-	npm ci --no-audit --no-fund
+	npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
 
 .PHONY: help demo test verify generate bench postgres test-cluster e2e images

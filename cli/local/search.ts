@@ -24,13 +24,9 @@ export async function search(objects: PipelineObjects, question: Question): Prom
   if (spec.state.sqlite !== undefined && !existsSync(stateFile(spec, label, folders)))
     throw new CommandError(`Pipeline ${label}: nothing was indexed yet; run fairlead dev first`);
   try {
-    const stores = await openStores(spec, {
-      pipeline: label,
-      folders,
-      clock: systemClock,
-      readOnly: true,
-      epoch: 'next',
-    });
+    const secret = secretsOf(objects, process.env);
+    const options = { pipeline: label, folders, clock: systemClock, secret, readOnly: true, epoch: 'next' as const };
+    const stores = await openStores(spec, options);
     try {
       const target = targetFor(stores.targets, question.target, label);
       const vector = await questionVector(objects, target.name, question.text);

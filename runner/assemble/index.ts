@@ -5,6 +5,6 @@ export {
   assemble,
   type NamedSource,
   openSources,
-  type SecretFrom,
 } from './pipeline.ts';
+export type { ReadSecret, SecretFrom } from './secret.ts';
 export { openStores, type StoreOptions, type Stores } from './stores.ts';

@@ -8,13 +8,8 @@ import { openSource } from '../sources/index.ts';
 import { openStepHost, type StepHost } from '../steps/index.ts';
 import type { Folders } from './names.ts';
 import { planOf } from './plan.ts';
+import type { ReadSecret } from './secret.ts';
 import { openStores, type Stores } from './stores.ts';
-
-/** Reference to a secret value, as it stands in a spec. */
-export interface SecretFrom {
-  readonly secretKeyRef?: { readonly name: string; readonly key: string } | undefined;
-  readonly env?: string | undefined;
-}
 
 export interface AssembleOptions {
   /** Name of the Pipeline, unique where its rows go. */
@@ -23,7 +18,7 @@ export interface AssembleOptions {
   readonly sources: readonly NamedSource[];
   readonly folders: Folders;
   readonly clock: Clock;
-  readonly secret: (from: SecretFrom) => Promise<string>;
+  readonly secret: ReadSecret;
   readonly epoch: number | 'next';
   readonly readOnly?: boolean;
   /** One process stands for all classes of runner. */
@@ -76,8 +71,10 @@ class Opened {
 async function assembleInto(open: Opened, options: AssembleOptions): Promise<Assembly> {
   const { pipeline, spec, folders, clock, secret, epoch, threads } = options;
   const readOnly = options.readOnly ?? false;
-  const stores = open.add(await openStores(spec, { pipeline, folders, clock, readOnly, epoch }));
-  const steps = open.add(openStepHost({ clock, secret, ...(threads !== undefined && { threads }) }));
+  const stores = open.add(await openStores(spec, { pipeline, folders, clock, secret, readOnly, epoch }));
+  const steps = open.add(
+    openStepHost({ clock, secret, baseDir: folders.base, ...(threads !== undefined && { threads }) }),
+  );
   const plan = await planOf(spec, {
     targets: stores.targets,
     ignoreClasses: options.ignoreClasses ?? false,

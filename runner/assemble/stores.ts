@@ -1,20 +1,15 @@
 // Opens the state and the targets that a Pipeline names.
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { type PipelineSpec, type TargetSpec, targetOf } from '../../crds/schema/index.ts';
+import type { PipelineSpec } from '../../crds/schema/index.ts';
 import type { Clock } from '../clock.ts';
 import type { StateStore, Target } from '../execute/index.ts';
-import { StepError } from '../sdk/index.ts';
-import { SqliteState } from '../state/index.ts';
-import { SqliteTarget } from '../targets/index.ts';
-import { type Folders, stateFile, targetFile } from './names.ts';
+import { PostgresState, SqliteState } from '../state/index.ts';
+import { stateFile } from './names.ts';
+import { type MadeTarget, TargetMaker, type TargetOptions } from './targets.ts';
 
-export interface StoreOptions {
-  readonly pipeline: string;
-  readonly folders: Folders;
+export interface StoreOptions extends TargetOptions {
   readonly clock: Clock;
-  /** For commands that only look: takes no lock and writes nothing. */
-  readonly readOnly: boolean;
   /** Leadership epoch; `next` where nobody else leads. */
   readonly epoch: number | 'next';
 }
@@ -24,8 +19,6 @@ export interface Stores {
   readonly state: StateStore;
   readonly targets: readonly Target[];
   readonly epoch: number;
-  /** Embedded state file; absent for a state on a server. */
-  readonly file?: string;
   /** Targets that hold rows of a state that was lost; what no item claims in a whole cycle is to be swept. */
   readonly adopted: readonly Target[];
   close(): Promise<void>;
@@ -33,15 +26,10 @@ export interface Stores {
 
 /** Opens state and targets. Throws errors for people: what is refused, where, and what to do. */
 export async function openStores(spec: PipelineSpec, options: StoreOptions): Promise<Stores> {
-  if (spec.state.sqlite === undefined)
-    throw new StepError('invalid', 'spec.state: only sqlite can be opened by this version of the local mode');
-  const file = stateFile(spec, options.pipeline, options.folders);
-  if (!options.readOnly) await mkdir(dirname(file), { recursive: true });
-  const shared = spec.targets
-    .filter((target) => isShared(spec, target, options))
-    .map((it) => sqliteTarget(spec, it, options));
-  const { clock, readOnly } = options;
-  const state = new SqliteState({ file, clock, readOnly, shared });
+  const url = spec.state.postgres && (await options.secret(spec.state.postgres.urlFrom));
+  const maker = new TargetMaker(spec, options, url);
+  const shared = await maker.shared();
+  const state = await makeState(spec, options, url, shared);
   const epoch = await state.open(options.epoch);
   const opened: Target[] = [];
   const close = async () => {
@@ -49,56 +37,35 @@ export async function openStores(spec: PipelineSpec, options: StoreOptions): Pro
     await state.close();
   };
   try {
-    const stateId = state.stateId();
-    for (const target of spec.targets)
-      opened.push(
-        shared.find(({ name }) => name === target.name) ?? (await openTarget(spec, target, options, stateId)),
-      );
+    const stateId = await state.stateId();
+    for (const one of spec.targets)
+      opened.push(shared.find(({ target }) => target.name === one.name)?.target ?? (await maker.own(one, stateId)));
     const adopted = await prepareAll(opened);
-    return { state, targets: opened, epoch, file, adopted, close };
+    return { state, targets: opened, epoch, adopted, close };
   } catch (error) {
     await close();
     throw error;
   }
 }
 
+async function makeState(
+  spec: PipelineSpec,
+  { pipeline, folders, clock, readOnly }: StoreOptions,
+  url: string | undefined,
+  shared: readonly MadeTarget[],
+): Promise<SqliteState | PostgresState> {
+  if (spec.state.postgres !== undefined && url !== undefined) {
+    const lodgers = shared.flatMap((it) => (it.lodges === 'postgres' ? [it.target] : []));
+    return new PostgresState({ url, schema: spec.state.postgres.schema, pipeline, readOnly, shared: lodgers });
+  }
+  const file = stateFile(spec, pipeline, folders);
+  if (!readOnly) await mkdir(dirname(file), { recursive: true });
+  const lodgers = shared.flatMap((it) => (it.lodges === 'sqlite' ? [it.target] : []));
+  return new SqliteState({ file, clock, readOnly, shared: lodgers });
+}
+
 async function prepareAll(targets: readonly Target[]): Promise<Target[]> {
   const adopted: Target[] = [];
   for (const target of targets) if ((await target.prepare()) === 'adopted') adopted.push(target);
   return adopted;
-}
-
-const isShared = (spec: PipelineSpec, target: TargetSpec, { folders }: StoreOptions) =>
-  target.sqlite !== undefined && targetFile(spec, target, folders) === undefined;
-
-function sqliteTarget(spec: PipelineSpec, target: TargetSpec, options: StoreOptions, stateId?: string): SqliteTarget {
-  const { table, vector, fullText } = target.sqlite!;
-  const file = targetFile(spec, target, options.folders);
-  return new SqliteTarget({
-    name: target.name,
-    table,
-    fullText,
-    pipeline: options.pipeline,
-    readOnly: options.readOnly,
-    ...(vector !== undefined && { vector }),
-    ...(file !== undefined && { file }),
-    ...(stateId !== undefined && { stateId }),
-  });
-}
-
-async function openTarget(
-  spec: PipelineSpec,
-  target: TargetSpec,
-  options: StoreOptions,
-  stateId: string,
-): Promise<Target> {
-  const { kind } = targetOf(target);
-  if (kind !== 'sqlite')
-    throw new StepError(
-      'invalid',
-      `spec.targets: the target ${target.name} is of kind ${kind}, which this version cannot open`,
-    );
-  const file = targetFile(spec, target, options.folders);
-  if (file !== undefined && !options.readOnly) await mkdir(dirname(file), { recursive: true });
-  return sqliteTarget(spec, target, options, stateId);
 }

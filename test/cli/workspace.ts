@@ -57,7 +57,8 @@ export interface Row {
 
 export class Workspace {
   readonly folder = mkdtempSync(join(tmpdir(), 'fairlead-cli-'));
-  readonly #environment = { XDG_STATE_HOME: join(this.folder, 'home') };
+  /** Added to the environment of its processes. */
+  readonly environment: Record<string, string> = { XDG_STATE_HOME: join(this.folder, 'home') };
 
   constructor(options: PipelineText = {}) {
     this.write('pipeline.yaml', pipelineText(options));
@@ -75,11 +76,11 @@ export class Workspace {
   }
 
   run(...args: string[]): Promise<CommandResult> {
-    return command(args, { cwd: this.folder, env: this.#environment });
+    return command(args, { cwd: this.folder, env: this.environment });
   }
 
   start(...args: string[]): RunningCommand {
-    return startCommand(args, { cwd: this.folder, env: this.#environment });
+    return startCommand(args, { cwd: this.folder, env: this.environment });
   }
 
   /** Rows of the target, in a fixed order, read past everything that Fairlead offers. */
