@@ -16,7 +16,9 @@ export class Cancelled extends Error {
 export class Cancellation {
   #why: string | undefined;
   #controller: AbortController | undefined;
-  readonly #listeners = new Set<() => void>();
+  /** Mostly there is none or one; the set is made for the second. */
+  #listener: (() => void) | undefined;
+  #others: Set<() => void> | undefined;
 
   get isCancelled(): boolean {
     return this.#why !== undefined;
@@ -36,35 +38,44 @@ export class Cancellation {
     if (this.#why !== undefined) return;
     this.#why = why;
     this.#controller?.abort(new Cancelled(why));
-    for (const listener of [...this.#listeners]) listener();
-    this.#listeners.clear();
+    const listeners = [...(this.#listener === undefined ? [] : [this.#listener]), ...(this.#others ?? [])];
+    this.#listener = undefined;
+    this.#others = undefined;
+    for (const listener of listeners) listener();
   }
 
   throwIfCancelled(): void {
     if (this.#why !== undefined) throw new Cancelled(this.#why);
   }
 
-  /** Calls `listener` once, when cancelled; at once if that has happened. Answers what takes the listener off. */
-  onCancel(listener: () => void): () => void {
-    if (this.#why !== undefined) {
-      listener();
-      return () => {};
+  /** Calls `listener` once, when cancelled; at once if that has happened. */
+  onCancel(listener: () => void): void {
+    if (this.#why !== undefined) listener();
+    else if (this.#listener === undefined) this.#listener = listener;
+    else {
+      this.#others ??= new Set();
+      this.#others.add(listener);
     }
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+  }
+
+  /** Takes a listener off. */
+  forget(listener: () => void): void {
+    if (this.#listener === listener) this.#listener = undefined;
+    else this.#others?.delete(listener);
   }
 
   /** The promise's outcome, or `Cancelled` as soon as that happens. A late rejection of the promise is swallowed. */
   race<T>(promise: Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      const forget = this.onCancel(() => reject(new Cancelled(this.#why ?? '')));
+      const listener = (): void => reject(new Cancelled(this.#why ?? ''));
+      this.onCancel(listener);
       promise.then(
         (value) => {
-          forget();
+          this.forget(listener);
           resolve(value);
         },
         (error: unknown) => {
-          forget();
+          this.forget(listener);
           reject(error);
         },
       );
@@ -73,15 +84,16 @@ export class Cancellation {
 
   sleep(clock: Clock, delayMs: number): Promise<void> {
     return new Promise<void>((resolve, reject) => {
-      const forget = this.onCancel(() => {
+      this.throwIfCancelled();
+      const listener = (): void => {
         stop();
         reject(new Cancelled(this.#why ?? ''));
-      });
+      };
       const stop = clock.after(delayMs, () => {
-        forget();
+        this.forget(listener);
         resolve();
       });
-      if (this.#why !== undefined) stop();
+      this.onCancel(listener);
     });
   }
 }

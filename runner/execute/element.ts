@@ -40,7 +40,7 @@ async function produce(run: Run, services: Services, memo: RunMemo): Promise<Run
   const content = new Content(run, sourceOf(services, source), attempts, item);
   const nested = new Nested(run, services, { path });
   const place = { run, services, attempts, item, content, memo };
-  const exports = await runSteps(component, [element], place, (step, elements) => nested.mountElements(step, elements));
+  const exports = await runSteps(component, [element], place, nested);
   await nested.ended();
   if (component.mounts || opened.component !== undefined) await nested.deleteOthers();
   const finished = {

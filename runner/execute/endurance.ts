@@ -1,53 +1,50 @@
 // Marks the work of runs that have been executing for long, so that a process that dies over an item leaves a trace of which one it was
 // (F7). Short runs are never marked: they cost the state nothing.
-import type { CancelTimer } from '../clock.ts';
-import type { Services } from './services.ts';
+import type { CancelTimer, Clock } from '../clock.ts';
+import type { StateStore } from './ports.ts';
+import type { Run } from './run.ts';
 
 const LONG_MS = 1_000;
 
-interface Entry {
-  readonly source: string;
-  readonly key: string;
-  readonly update: string;
-}
-
 export class Endurance {
-  readonly #services: Pick<Services, 'state' | 'clock'>;
+  readonly #state: StateStore;
+  readonly #clock: Clock;
   /** In order of their beginning. */
-  readonly #running = new Map<Entry, number>();
+  readonly #runs: Iterable<Run>;
   #stop: CancelTimer | undefined;
 
-  constructor(services: Pick<Services, 'state' | 'clock'>) {
-    this.#services = services;
+  constructor(state: StateStore, clock: Clock, runs: Iterable<Run>) {
+    this.#state = state;
+    this.#clock = clock;
+    this.#runs = runs;
   }
 
-  /** Answers what is to be called when the run ends. */
-  began(entry: Entry): () => void {
-    this.#running.set(entry, this.#services.clock.nowMs());
-    this.#stop ??= this.#services.clock.after(LONG_MS, () => this.#mark());
-    return () => {
-      this.#running.delete(entry);
-      if (this.#running.size > 0) return;
-      this.#stop?.();
-      this.#stop = undefined;
-    };
+  /** A run began: somebody looks at it when it may have become a long one. */
+  watch(): void {
+    this.#stop ??= this.#clock.after(LONG_MS, () => this.#look());
   }
 
-  #mark(): void {
-    const nowMs = this.#services.clock.nowMs();
-    const long: Entry[] = [];
-    let oldest: number | undefined;
-    for (const [entry, sinceMs] of this.#running) {
-      if (nowMs - sinceMs < LONG_MS) {
-        oldest = sinceMs;
+  /** No run is left. */
+  rest(): void {
+    this.#stop?.();
+    this.#stop = undefined;
+  }
+
+  #look(): void {
+    this.#stop = undefined;
+    const nowMs = this.#clock.nowMs();
+    const long: { source: string; key: string; update: string }[] = [];
+    for (const run of this.#runs) {
+      if (nowMs - run.startedAtMs < LONG_MS) {
+        this.watch();
         break;
       }
-      long.push(entry);
-      this.#running.delete(entry);
+      const { source, key, update, kind } = run.order;
+      if (run.isLong || kind !== 'item' || source === undefined || key === undefined) continue;
+      run.isLong = true;
+      long.push({ source, key, update });
     }
     // A mark that cannot be written costs a later death one count, nothing else.
-    if (long.length > 0) void this.#services.state.startWork(long).catch(() => {});
-    this.#stop =
-      oldest === undefined ? undefined : this.#services.clock.after(LONG_MS - (nowMs - oldest), () => this.#mark());
+    if (long.length > 0) void this.#state.startWork(long).catch(() => {});
   }
 }

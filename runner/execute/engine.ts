@@ -49,10 +49,12 @@ export interface EngineOptions {
 
 export class Engine implements Runner {
   readonly #services: Services;
+  readonly #endurance: Endurance;
   readonly #runs = new Map<RunNumber, Run>();
 
   constructor(options: EngineOptions) {
     this.#services = servicesOf(options);
+    this.#endurance = new Endurance(options.state, options.clock, { [Symbol.iterator]: () => this.#runs.values() });
   }
 
   /** Whom the engine answers to; called once, before the first `start`. */
@@ -70,6 +72,7 @@ export class Engine implements Runner {
     const run = new Run(order, uplink, clock.nowMs());
     this.#runs.get(run.number)?.cancel('a later attempt of the same run began');
     this.#runs.set(run.number, run);
+    this.#endurance.watch();
     void this.#execute(run);
   }
 
@@ -95,6 +98,7 @@ export class Engine implements Runner {
     );
     if (this.#runs.get(run.number) !== run) return;
     this.#runs.delete(run.number);
+    if (this.#runs.size === 0) this.#endurance.rest();
     if (run.isRoot) this.#services.workers.delete(run.order.update);
     this.#services.uplink.exited(run.number, outcome);
   }
@@ -163,9 +167,9 @@ function servicesOf(options: EngineOptions): Services {
       }),
       targets: plan.targets.filter((target) => target.keepsVectors),
     },
-    endurance: new Endurance({ state, clock }),
     sweeper: new Sweeper(state, clock),
     workers: new Map(),
+    fresh: new Map(),
     listings: new Turns(),
     keep: (entries) => keep(state, entries),
     ...(cards === undefined ? {} : { cards }),

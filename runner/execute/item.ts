@@ -13,20 +13,25 @@ import { RunFailure, toRunError } from './failure.ts';
 import { contentHashOf } from './hash.ts';
 import { RunMemo } from './memo.ts';
 import { Nested } from './nested.ts';
-import { itemComponent } from './plan.ts';
+import { type CompiledComponent, itemComponent } from './plan.ts';
 import type { ComponentRef, ItemContent, ListedItem, Opened, WorkEntry } from './ports.ts';
 import { removeComponent } from './remove.ts';
-import { replaceCommit } from './replace.ts';
+import { type Finished, replaceCommit } from './replace.ts';
 import { DEFAULT_RETRY } from './retry.ts';
 import type { Run } from './run.ts';
 import type { Services } from './services.ts';
 import { settle } from './settle.ts';
-import { runSteps, type Workplace } from './steps.ts';
+import { type Exports, runSteps, type Workplace } from './steps.ts';
 import { tellTookOver } from './worker.ts';
 
 const LOSSES_MAX = 3;
 
+const NO_EXPORTS: Exports = new Map();
+
 const one = (count: keyof Counts): Counts => ({ ...NO_COUNTS, [count]: 1 });
+
+const ADDED = one('added');
+const REPROCESSED = one('reprocessed');
 
 /** What one item's run knows as it goes on. */
 interface Wanted {
@@ -59,21 +64,8 @@ export class ItemRun {
   }
 
   async execute(): Promise<RunOutcome> {
-    const ended = this.#services.endurance.began({
-      source: this.#source,
-      key: this.#key,
-      update: this.#run.order.update,
-    });
     try {
-      return await this.#execute();
-    } finally {
-      ended();
-    }
-  }
-
-  async #execute(): Promise<RunOutcome> {
-    try {
-      const opened = await this.#open();
+      const opened = this.#fresh() ?? (await this.#open());
       const wanted = this.#run.isRoot ? await this.#look(opened) : this.#fromWorkList(opened);
       if ('kind' in wanted) return wanted;
       this.#wanted = wanted;
@@ -82,6 +74,14 @@ export class ItemRun {
     } catch (thrown) {
       return this.#endBy(thrown);
     }
+  }
+
+  #fresh(): Opened | undefined {
+    const { path, update, token } = this.#run.order;
+    const work = this.#services.fresh.get(path);
+    if (work === undefined || work.update !== update) return undefined;
+    this.#services.fresh.delete(path);
+    return token.attempt === 1 ? { work } : undefined;
   }
 
   #open(): Promise<Opened> {
@@ -152,14 +152,10 @@ export class ItemRun {
     const read = await this.#read(place);
     if (read === undefined) return this.#remove(wanted);
     if (this.#isUnchanged(wanted, read.contentHash)) return this.#touch(wanted, read.version);
-    const nested = new Nested(this.#run, this.#services, this.#ref);
     const component = itemComponent(this.#services.plan);
-    const exports = await runSteps(component, [{}], place, (step, elements) => nested.mountElements(step, elements));
-    await nested.ended();
-    if (component.mounts || this.#mayHaveChildren(wanted)) await nested.deleteOthers();
-    const owner = { path: this.#ref.path, source: this.#source, key: this.#key };
-    const finished = {
-      owner,
+    const exports = await this.#produce(component, place, wanted);
+    const finished: Finished = {
+      owner: { path: this.#ref.path, source: this.#source, key: this.#key },
       item: { source: this.#source, key: this.#key, version: read.version },
       settles: wanted.settles,
       fingerprint: component.fingerprint,
@@ -173,7 +169,18 @@ export class ItemRun {
     );
     if (result === 'superseded') return { kind: 'superseded' };
     const isFirst = (wanted.opened.component?.contentHash ?? '') === '';
-    return { kind: 'done', counts: one(isFirst ? 'added' : 'reprocessed') };
+    return { kind: 'done', counts: isFirst ? ADDED : REPROCESSED };
+  }
+
+  /** Executes the steps and waits for what they mounted. */
+  async #produce(component: CompiledComponent, place: Workplace, wanted: Wanted): Promise<Exports> {
+    if (component.steps.length === 0) return NO_EXPORTS;
+    const isParent = component.mounts || this.#mayHaveChildren(wanted);
+    const nested = isParent ? new Nested(this.#run, this.#services, this.#ref) : undefined;
+    const exports = await runSteps(component, [{}], place, nested);
+    await nested?.ended();
+    await nested?.deleteOthers();
+    return exports;
   }
 
   #workplace({ version }: Wanted): Workplace {
@@ -188,7 +195,7 @@ export class ItemRun {
   async #read(place: Workplace): Promise<{ readonly version: string; readonly contentHash: string } | undefined> {
     const { maxContentBytes } = this.#services.plan;
     const { version } = place.item;
-    if (maxContentBytes === undefined) return { version, contentHash: contentHashOf(`version ${version}`) };
+    if (maxContentBytes === undefined) return { version, contentHash: `version ${version}` };
     try {
       const content: ItemContent | undefined = await place.content.read(maxContentBytes);
       return content && { version: content.version, contentHash: contentHashOf(content.bytes) };

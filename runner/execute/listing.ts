@@ -77,8 +77,9 @@ export class Listing {
     const { state, plan } = this.#services;
     const { cancellation } = this.#run;
     const { fingerprint } = itemComponent(plan);
+    const seenAtMs = await cancellation.race(state.nowMs());
     const found = await cancellation.race(state.compare(this.#source, batch, fingerprint));
-    const wanted: ListedItem[] = [];
+    const wanted: NewWork[] = [];
     let unchanged = 0;
     let quarantined = 0;
     for (let at = 0; at < batch.length; at += 1) {
@@ -89,28 +90,26 @@ export class Listing {
       if (isDone) continue;
       if (verdict === 'unchanged') unchanged += 1;
       else if (verdict === 'quarantined') quarantined += 1;
-      else wanted.push(item);
+      else wanted.push(this.#work('process', item, seenAtMs, verdict === 'new'));
     }
     if (unchanged > 0) this.#tally.count('unchanged', unchanged);
     if (quarantined > 0) this.#tally.count('failed', quarantined);
-    if (wanted.length > 0) await this.#enter(wanted);
+    await this.#worker.enter(wanted);
   }
 
-  async #enter(items: readonly ListedItem[]): Promise<void> {
-    const seenAtMs = await this.#services.state.nowMs();
-    await this.#worker.enter(items.map((item) => this.#work('process', item, seenAtMs)));
-  }
-
-  #work(action: NewWork['action'], item: Omit<ListedItem, 'version'> & { version: string }, seenAtMs: number): NewWork {
-    const { update } = this.#run.order;
-    return {
+  #work(action: NewWork['action'], item: ListedItem, seenAtMs: number, fresh = false): NewWork {
+    const work: { -readonly [K in keyof NewWork]: NewWork[K] } = {
       source: this.#source,
+      key: item.key,
       action,
-      update,
+      version: item.version,
+      update: this.#run.order.update,
       seenAtMs,
-      ...item,
-      ...(this.#run.reprocess ? { reprocess: true } : {}),
     };
+    if (item.sizeBytes !== undefined) work.sizeBytes = item.sizeBytes;
+    if (this.#run.reprocess) work.reprocess = true;
+    if (fresh) work.fresh = true;
+    return work;
   }
 
   #held(listing: WholeListing): Promise<HeldDeletes | undefined> {

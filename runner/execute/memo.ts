@@ -19,6 +19,7 @@ export class RunMemo implements Memo {
   readonly #sources: MemoSources;
   readonly #isReprocess: boolean;
   readonly #known = new Map<string, Uint8Array>();
+  /** Keys that this run computed, and keys that it found in the state's memo. */
   readonly #computed = new Set<string>();
   readonly #found = new Set<string>();
 
@@ -46,6 +47,7 @@ export class RunMemo implements Memo {
 
   /** What the commit does to the state's memo; undefined: nothing. `held`: vector keys that rows hold from then on. */
   change(held: ReadonlySet<string>, retire: readonly MemoEntry[], wasMemoised: boolean): MemoChange | undefined {
+    if (!wasMemoised && retire.length === 0 && this.#known.size === 0) return undefined;
     const put = this.#entries(this.#computed).filter(({ key }) => !held.has(key));
     const uses = [...this.#found].filter((key) => !held.has(key) && !this.#computed.has(key));
     const drop = [...this.#found].filter((key) => held.has(key));

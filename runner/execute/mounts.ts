@@ -10,6 +10,9 @@ interface Child {
   readonly onEnd: (outcome: RunOutcome) => void;
 }
 
+/** A request that has no number yet. */
+export type MountWish = Omit<MountRequest, 'mount'>;
+
 export class Mounts {
   /** Called after each start and end of a child: there may be room now. */
   onChange: () => void = () => {};
@@ -32,12 +35,13 @@ export class Mounts {
     return this.#open.size;
   }
 
-  /** `onEnd` is called exactly once, unless the parent ended before. */
-  mount(request: Omit<MountRequest, 'mount'>, onEnd: (outcome: RunOutcome) => void): void {
-    const mount = this.#next++;
-    this.#open.set(mount, { started: false, onEnd });
+  /** The request becomes the mount's own. `onEnd` is called exactly once, unless the parent ended before. */
+  mount(request: MountWish, onEnd: (outcome: RunOutcome) => void): void {
+    const numbered = request as { -readonly [K in keyof MountRequest]: MountRequest[K] };
+    numbered.mount = this.#next++;
+    this.#open.set(numbered.mount, { started: false, onEnd });
     this.#waiting += 1;
-    this.#uplink.mount(this.#parent, { ...request, mount });
+    this.#uplink.mount(this.#parent, numbered);
   }
 
   started(mount: number): void {

@@ -294,6 +294,8 @@ export interface NewWork {
   readonly version: string;
   readonly sizeBytes?: number;
   readonly reprocess?: boolean;
+  /** The comparison said `new`: a run of this entry need not ask what the state knows of the item. A store may forget it. */
+  readonly fresh?: boolean;
   /** Update that will do it. */
   readonly update: string;
   /** When this was known to be so, by the store's clock: for a delete, when the listing that missed it began. */

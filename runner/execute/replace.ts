@@ -3,9 +3,9 @@ import type { FencingToken, Json } from '../protocol/index.ts';
 import type { PendingCommit } from './commit.ts';
 import { type RunMemo, vectorsIn } from './memo.ts';
 import type { CompiledPlan } from './plan.ts';
-import type { ComponentRecord, Intent, MemoEntry, RowChange, Target } from './ports.ts';
+import type { Commit, ComponentRecord, Intent, MemoChange, MemoEntry, RowChange, Target } from './ports.ts';
 import { formerRows, packRows, planRows, type RowsOwner, type RowsPlan, vectorKeys } from './rows.ts';
-import { baseOf, partChanges } from './settle.ts';
+import { partChanges } from './settle.ts';
 import type { Exports } from './steps.ts';
 
 /** All that a finished component wants to have recorded. */
@@ -35,26 +35,25 @@ export async function replaceCommit(
   const plans = plan.targets.flatMap((target) => planTarget(target, finished, record));
   const { shared, outside } = partChanges(plans);
   const memo = await memoChange(plans, finished, record);
-  const { item, settles, value } = finished;
-  return {
-    commit: {
-      kind: 'replace',
-      path: finished.owner.path,
-      token,
-      ...baseOf(record),
-      fingerprint: finished.fingerprint,
-      contentHash: finished.contentHash,
-      rows: packAll(plans),
-      changes: shared,
-      ...(item === undefined ? {} : { item }),
-      ...(settles === undefined ? {} : { settles }),
-      ...(memo === undefined ? {} : { memo }),
-      ...(value === undefined ? {} : { value }),
-    },
-    outside,
-    ...(outside.length === 0 ? {} : { intent: intentOf(finished, plans, outside, token) }),
+  const commit: { -readonly [K in keyof Replace]: Replace[K] } = {
+    kind: 'replace',
+    path: finished.owner.path,
+    token,
+    fingerprint: finished.fingerprint,
+    contentHash: finished.contentHash,
+    rows: packAll(plans),
+    changes: shared,
   };
+  if (record !== undefined) commit.base = record.token;
+  if (finished.item !== undefined) commit.item = finished.item;
+  if (finished.settles !== undefined) commit.settles = finished.settles;
+  if (memo !== undefined) commit.memo = memo;
+  if (finished.value !== undefined) commit.value = finished.value;
+  if (outside.length === 0) return { commit, outside };
+  return { commit, outside, intent: intentOf(finished, plans, outside, token) };
 }
+
+type Replace = Extract<Commit, { readonly kind: 'replace' }>;
 
 function planTarget(target: Target, finished: Finished, record: ComponentRecord | undefined): TargetPlan[] {
   const elements = finished.exports.get(target) ?? [];
@@ -66,10 +65,19 @@ function planTarget(target: Target, finished: Finished, record: ComponentRecord 
 
 function packAll(plans: readonly TargetPlan[]): ReadonlyMap<string, Uint8Array> {
   const kept = plans.filter((plan) => plan.owned.length > 0);
+  if (kept.length === 0) return NO_ROWS;
   return new Map(kept.map(({ target, owned }) => [target.name, packRows(target.identity, owned)]));
 }
 
-async function memoChange(plans: readonly TargetPlan[], finished: Finished, record: ComponentRecord | undefined) {
+const NO_KEYS: ReadonlySet<string> = new Set();
+const NO_ROWS: ReadonlyMap<string, Uint8Array> = new Map();
+
+async function memoChange(
+  plans: readonly TargetPlan[],
+  finished: Finished,
+  record: ComponentRecord | undefined,
+): Promise<MemoChange | undefined> {
+  if (plans.length === 0) return finished.memo.change(NO_KEYS, [], record?.memoised === true);
   const keepers = plans.filter(({ target }) => target.keepsVectors);
   const held = new Set(keepers.flatMap(({ owned }) => vectorKeys(owned)));
   const retired = [...new Set(keepers.flatMap((plan) => plan.retired))].filter((key) => !held.has(key));

@@ -11,10 +11,12 @@ export class Run {
   reprocess: boolean;
   /** The state knows that the component is about to change below; for roots that stand for no component, from the start. */
   isMarked: boolean;
+  /** The state knows that the run has been executing for long. */
+  isLong = false;
   readonly #uplink: Uplink;
   #token: FencingToken;
   #mounts: Mounts | undefined;
-  #onRenewed: (() => void)[] = [];
+  #onRenewed: (() => void)[] | undefined;
 
   constructor(order: RunOrder, uplink: Uplink, nowMs: number) {
     this.order = order;
@@ -55,13 +57,15 @@ export class Run {
   renew(token: FencingToken): void {
     if (compareTokens(token, this.#token) <= 0) return;
     this.#token = token;
-    for (const wake of this.#onRenewed.splice(0)) wake();
+    for (const wake of this.#onRenewed?.splice(0) ?? []) wake();
   }
 
   /** Until the token is newer than `than`. */
   async renewed(than: FencingToken): Promise<void> {
     while (compareTokens(this.#token, than) <= 0) {
-      await this.cancellation.race(new Promise<void>((resolve) => this.#onRenewed.push(resolve)));
+      this.#onRenewed ??= [];
+      const waiting = this.#onRenewed;
+      await this.cancellation.race(new Promise<void>((resolve) => waiting.push(resolve)));
     }
   }
 

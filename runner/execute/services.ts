@@ -3,7 +3,6 @@ import type { Clock } from '../clock.ts';
 import type { RunNumber, Uplink } from '../protocol/index.ts';
 import type { Batcher } from './batch.ts';
 import type { Committer } from './commit.ts';
-import type { Endurance } from './endurance.ts';
 import type { MemoSources } from './memo.ts';
 import type { CompiledPlan } from './plan.ts';
 import type {
@@ -15,6 +14,7 @@ import type {
   Opened,
   SourcePlan,
   StateStore,
+  WorkEntry,
 } from './ports.ts';
 import type { Sweeper } from './sweeper.ts';
 import type { Turns } from './turns.ts';
@@ -46,10 +46,14 @@ export interface Services {
   readonly committer: Committer;
   readonly memo: MemoSources;
   readonly cards?: CardDesk;
-  readonly endurance: Endurance;
   readonly sweeper: Sweeper;
   /** Of the updates whose root run executes here, by update. */
   readonly workers: Map<string, Worker>;
+  /**
+   * Work of mounted runs whose item the state did not know when the run's own update entered it, by path: such a run need not ask. Should
+   * that have changed, its commit finds the record moved.
+   */
+  readonly fresh: Map<string, WorkEntry>;
   /** Listings of one source take turns. */
   readonly listings: Turns;
   /** Keeps results of attempts that did not commit; never rejects. */

@@ -1,8 +1,9 @@
 // A component's commit, from what it wants to what became of it: the change is computed against the record that was read, and again when the
 // record moved in between.
+import type { Clock } from '../clock.ts';
 import type { FencingToken } from '../protocol/index.ts';
 import type { Attempts } from './attempts.ts';
-import { type Cancellation, Cancelled } from './cancellation.ts';
+import { Cancelled } from './cancellation.ts';
 import type { Committed, PendingCommit } from './commit.ts';
 import { RunFailure } from './failure.ts';
 import type { ComponentRecord, ComponentRef, Opened, RowChange, Target } from './ports.ts';
@@ -34,7 +35,7 @@ export async function settle(
     const { token } = run;
     const pending = await build(opened, token);
     const result = await attempts.try('commit', 'commit', DEFAULT_RETRY, () =>
-      withGrace(run.cancellation, services, services.committer.commit(pending)),
+      withGrace(run, services.clock, services.committer.commit(pending)),
     );
     if (result.kind === 'committed') return 'committed';
     if (result.kind === 'fenced' && result.by === 'token') {
@@ -57,12 +58,22 @@ async function repair(services: Services, { intent }: PendingCommit, result: Com
   if (result.applied === true && intent !== undefined) await services.state.doubt([intent]);
 }
 
-function withGrace<T>(cancellation: Cancellation, services: Services, promise: Promise<T>): Promise<T> {
+function withGrace<T>({ cancellation }: Run, clock: Clock, promise: Promise<T>): Promise<T> {
   return new Promise<T>((resolve, reject) => {
-    const forget = cancellation.onCancel(() => {
-      services.clock.after(COMMIT_GRACE_MS, () => reject(new Cancelled('the commit did not end in time')));
-    });
-    promise.then(resolve, reject).finally(forget);
+    const listener = (): void => {
+      clock.after(COMMIT_GRACE_MS, () => reject(new Cancelled('the commit did not end in time')));
+    };
+    cancellation.onCancel(listener);
+    promise.then(
+      (value) => {
+        cancellation.forget(listener);
+        resolve(value);
+      },
+      (error: unknown) => {
+        cancellation.forget(listener);
+        reject(error);
+      },
+    );
   });
 }
 
@@ -72,6 +83,7 @@ export function partChanges(changes: readonly { readonly target: Target; readonl
   readonly outside: PendingCommit['outside'];
 } {
   const real = changes.filter(({ change }) => !isEmptyChange(change));
+  if (real.length === 0) return NOTHING;
   const shared = real.filter(({ target }) => target.shared).map(({ target, change }) => [target.name, change] as const);
   return {
     shared: shared.length === 0 ? NO_CHANGES : new Map(shared),
@@ -80,6 +92,7 @@ export function partChanges(changes: readonly { readonly target: Target; readonl
 }
 
 const NO_CHANGES: ReadonlyMap<string, RowChange> = new Map();
+const NOTHING = { shared: NO_CHANGES, outside: [] };
 
 /** `base` of a commit, where there is a record. */
 export function baseOf(component: ComponentRecord | undefined): { readonly base?: FencingToken } {

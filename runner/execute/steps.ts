@@ -33,20 +33,22 @@ type NestedStep = Extract<CompiledStep, { readonly component: number }>;
 export type Exports = ReadonlyMap<Target, readonly Element[]>;
 
 /** Mounts the components of a `forEach`; resolves when all are mounted, not when they ended. */
-export type MountElements = (step: NestedStep, elements: readonly Element[]) => Promise<void>;
+export interface ElementMounter {
+  mountElements(step: NestedStep, elements: readonly Element[]): Promise<void>;
+}
 
 export async function runSteps(
   component: CompiledComponent,
   input: readonly Element[],
   place: Workplace,
-  mountElements: MountElements,
+  mounter: ElementMounter | undefined,
 ): Promise<Exports> {
   const exports = new Map<Target, Element[]>();
   let elements = input;
   for (const [index, step] of component.steps.entries()) {
     if ('step' in step) elements = await tryStep(step, index, elements, place);
     else if ('target' in step) exports.set(step.target, [...(exports.get(step.target) ?? []), ...elements]);
-    else await mountElements(step, elements);
+    else await mounter?.mountElements(step, elements);
   }
   return exports;
 }
@@ -101,7 +103,8 @@ async function withTimeout<T>(
 ): Promise<T> {
   const controller = new AbortController();
   const expired = Promise.withResolvers<never>();
-  const forget = run.cancellation.onCancel(() => controller.abort(new Cancelled('the run was cancelled')));
+  const abort = (): void => controller.abort(new Cancelled('the run was cancelled'));
+  run.cancellation.onCancel(abort);
   const stop = services.clock.after(timeoutMs, () => {
     const error = new StepError('timeout', `the step "${verb}" did not answer within ${timeoutMs} ms`);
     expired.reject(error);
@@ -111,7 +114,7 @@ async function withTimeout<T>(
     return await run.cancellation.race(Promise.race([body(controller.signal), expired.promise]));
   } finally {
     stop();
-    forget();
+    run.cancellation.forget(abort);
   }
 }
 

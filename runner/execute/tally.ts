@@ -59,7 +59,14 @@ export class Tally {
     if (outcome.kind === 'superseded') this.#counts.superseded += 1;
     else if (outcome.kind === 'cancelled') this.#counts.failed += 1;
     else if (outcome.kind !== 'parked') {
-      for (const name of Object.keys(this.#counts) as (keyof Counts)[]) this.#counts[name] += outcome.counts[name];
+      const sum = this.#counts;
+      const { unchanged, added, reprocessed, deleted, failed, superseded } = outcome.counts;
+      sum.unchanged += unchanged;
+      sum.added += added;
+      sum.reprocessed += reprocessed;
+      sum.deleted += deleted;
+      sum.failed += failed;
+      sum.superseded += superseded;
     }
   }
 

@@ -69,7 +69,10 @@ export class Worker {
 
   /** Another update of this runner took these over: what is not mounted yet never will be. */
   lose(paths: readonly string[]): void {
-    for (const path of paths) if (this.#taken.size < TAKEN_MAX) this.#taken.add(path);
+    for (const path of paths) {
+      this.#services.fresh.delete(path);
+      if (this.#taken.size < TAKEN_MAX) this.#taken.add(path);
+    }
   }
 
   #isFromAnother(result: Entered): boolean {
@@ -102,7 +105,9 @@ export class Worker {
       if (entry === undefined) break;
       if (this.#taken.size > 0 && this.#taken.delete(itemPath(entry.source, entry.key))) continue;
       this.#mounted += 1;
-      mounts.mount(this.#request(entry), (outcome) => this.#ended(entry, outcome));
+      const request = this.#request(entry);
+      if (entry.fresh === true && entry.seq >= this.#firstOwn) this.#services.fresh.set(request.path, entry);
+      mounts.mount(request, (outcome) => this.#ended(entry, request.path, outcome));
     }
     this.#isPumping = false;
     if (this.#feed.isBehind && mounts.hasRoom) this.#load();
@@ -121,7 +126,8 @@ export class Worker {
       });
   }
 
-  #ended({ key, seq }: WorkEntry, outcome: RunOutcome): void {
+  #ended({ key, seq }: WorkEntry, path: string, outcome: RunOutcome): void {
+    this.#services.fresh.delete(path);
     const isEarly = seq < this.#firstOwn && !this.#tally.listed && this.#early.size < EARLY_MAX;
     if (isEarly && outcome.kind !== 'superseded') this.#early.add(key);
     this.#tally.ended(outcome);
@@ -133,20 +139,24 @@ export class Worker {
   }
 
   #request(entry: WorkEntry): Omit<MountRequest, 'mount'> {
-    const component = itemComponent(this.#services.plan);
-    const reprocess = entry.reprocess === true;
-    const version = `${entry.version} ${component.fingerprint}${reprocess ? ` ${entry.update}` : ''}`;
-    return {
+    const { fingerprint, runnerClass } = itemComponent(this.#services.plan);
+    const isDelete = entry.action === 'delete';
+    const request: { -readonly [K in keyof MountRequest]?: MountRequest[K] } & Pick<MountRequest, 'path' | 'kind'> = {
       path: itemPath(entry.source, entry.key),
-      kind: entry.action === 'delete' ? 'delete' : 'item',
+      kind: isDelete ? 'delete' : 'item',
       source: entry.source,
       key: entry.key,
-      version: entry.action === 'delete' ? 'delete' : version,
+      version: isDelete ? 'delete' : `${entry.version} ${fingerprint}`,
       rows: 1,
-      ...(entry.sizeBytes === undefined ? {} : { bytes: entry.sizeBytes }),
-      ...(component.runnerClass === undefined ? {} : { runnerClass: component.runnerClass }),
-      ...(reprocess ? { reprocess } : {}),
     };
+    if (entry.sizeBytes !== undefined) request.bytes = entry.sizeBytes;
+    if (runnerClass !== undefined) request.runnerClass = runnerClass;
+    if (entry.reprocess === true) {
+      request.reprocess = true;
+      // Two full reprocesses are two operations: neither takes the other's outcome for its own.
+      request.version += ` ${entry.update}`;
+    }
+    return request;
   }
 }
 

@@ -2,8 +2,14 @@
 // are written `%2F` and `%25`, so that any key round-trips and a prefix test is a subtree test.
 import type { ComponentPath } from './messages.ts';
 
-const escapeKey = (key: string): string => key.replaceAll('%', '%25').replaceAll('/', '%2F');
-const unescapeKey = (key: string): string => key.replaceAll('%2F', '/').replaceAll('%25', '%');
+/** Most keys hold at most one of the two, and looking costs less than replacing. */
+function escapeKey(key: string): string {
+  const escaped = key.includes('%') ? key.replaceAll('%', '%25') : key;
+  return escaped.includes('/') ? escaped.replaceAll('/', '%2F') : escaped;
+}
+
+const unescapeKey = (key: string): string =>
+  key.includes('%') ? key.replaceAll('%2F', '/').replaceAll('%25', '%') : key;
 
 /** Path of the child `key` of `parent`; the root's parent is the empty string. */
 export function childPath(parent: ComponentPath, key: string): ComponentPath {

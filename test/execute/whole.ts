@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Dispatcher, type UpdateEnding } from '../../operator/dispatch/index.ts';
 import { PipelineTriggers, SourceTriggers } from '../../operator/triggers/index.ts';
-import { Engine, type PlannedStep } from '../../runner/execute/index.ts';
+import { Engine, type PlannedStep, type Step } from '../../runner/execute/index.ts';
 import { SqliteState } from '../../runner/state/index.ts';
 import { SqliteTarget } from '../../runner/targets/index.ts';
 import { settle, VirtualClock } from '../support/virtual-clock.ts';
@@ -24,6 +24,7 @@ export class Whole {
   readonly file = join(mkdtempSync(join(tmpdir(), 'fairlead-whole-')), 'state.db');
   readonly ended: { readonly kind: string; readonly ending: UpdateEnding }[] = [];
   readonly #options: WholeOptions;
+  #processes = 0;
   state!: SqliteState;
   target!: SqliteTarget;
   engine!: Engine;
@@ -39,6 +40,7 @@ export class Whole {
   /** A process starts. */
   async start(): Promise<void> {
     const { clock, source } = this;
+    this.#processes += 1;
     this.target = new SqliteTarget({ name: 'rows', table: 'rows', pipeline: 'test/whole' });
     this.state = new SqliteState({ file: this.file, clock, shared: [this.target] });
     const epoch = await this.state.open('next');
@@ -72,10 +74,25 @@ export class Whole {
       this.#options.steps ?? [
         { verb: 'read', step: new ReadStep() },
         { verb: 'lines', step: new LinesStep() },
-        { verb: 'work', step: this.work },
+        { verb: 'work', step: this.#mortal(this.work) },
         { verb: 'export', target: 'rows' },
       ]
     );
+  }
+
+  /** A step of this process: once that has ended, it neither begins nor answers. */
+  #mortal(step: Step): Step {
+    const mine = this.#processes;
+    const never = new Promise<never>(() => {});
+    return {
+      identity: step.identity,
+      run: async (...args) => {
+        if (mine !== this.#processes) return never;
+        const result = await step.run(...args);
+        return mine === this.#processes ? result : never;
+      },
+      close: () => step.close(),
+    };
   }
 
   #trigger(): void {
