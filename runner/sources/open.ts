@@ -2,7 +2,8 @@
 import type { Clock } from '../clock.ts';
 import type { Source } from '../execute/index.ts';
 import { StepError } from '../sdk/index.ts';
-import type { DirectorySpec, GitSpec, SecretFrom } from './common/spec.ts';
+import { LazySource } from './common/lazy.ts';
+import type { DirectorySpec, GitSpec, HttpSpec, SecretFrom } from './common/spec.ts';
 import { directorySettings } from './directory/settings.ts';
 import { DirectorySource } from './directory/source.ts';
 import { openGit } from './git/open.ts';
@@ -11,6 +12,7 @@ import { openGit } from './git/open.ts';
 export interface SourceSpec {
   readonly directory?: DirectorySpec | undefined;
   readonly git?: GitSpec | undefined;
+  readonly http?: HttpSpec | undefined;
 }
 
 export interface SourceOptions {
@@ -29,5 +31,7 @@ export interface SourceOptions {
 export function openSource(spec: SourceSpec, options: SourceOptions): Source {
   if (spec.directory) return new DirectorySource(directorySettings(spec.directory, options.baseDir), options.clock);
   if (spec.git) return openGit(spec.git, options);
+  const { http } = spec;
+  if (http) return new LazySource(async () => (await import('./http/open.ts')).openHttp(http, options));
   throw new StepError('invalid', `the source of ${options.name} names no kind that this runner knows`);
 }

@@ -58,3 +58,13 @@ export interface GitAuth {
   readonly sshKeyFrom?: SecretFrom | undefined;
   readonly knownHostsFrom?: SecretFrom | undefined;
 }
+
+/** Exactly one of `sitemap` and `list`. */
+export interface HttpSpec extends FilterSpec {
+  readonly sitemap?: string | undefined;
+  readonly list?: readonly string[] | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly tokenFrom?: SecretFrom | undefined;
+  readonly concurrency?: number | undefined;
+  readonly ignoreRobots?: boolean | undefined;
+}
