@@ -96,6 +96,10 @@ export class Sqlite {
     return this.sql('SELECT 1 FROM sqlite_schema WHERE name = ?').get(name) !== undefined;
   }
 
+  hasRows(table: string): boolean {
+    return this.sql(`SELECT 1 FROM ${table} LIMIT 1`).get() !== undefined;
+  }
+
   sizeBytes(): number {
     const [pages] = this.sql('PRAGMA page_count').get() as unknown as [number];
     const [pageBytes] = this.sql('PRAGMA page_size').get() as unknown as [number];

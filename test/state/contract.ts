@@ -428,6 +428,13 @@ export function stateContract(name: string, makePlace: () => Promise<StatePlace>
         expect(await state.takeWork('nobody', 0, 10)).toEqual([]);
       });
 
+      test('an entry says that the item is new as it was told, and no more once another update adopted it', async () => {
+        await state.enter([work('a', { fresh: true }), work('b')]);
+        expect((await state.takeWork('u1', 0, 10)).map(({ fresh }) => fresh)).toEqual([true, undefined]);
+        await state.adoptWork('docs', 'u2', []);
+        expect((await state.takeWork('u2', 0, 10)).map(({ fresh }) => fresh)).toEqual([undefined, undefined]);
+      });
+
       test('W2: what is wanted already at that version is known, whoever wants it', async () => {
         await state.enter([work('a')]);
         expect(await state.enter([work('a', { update: 'u2', seenAtMs: 2000 })])).toEqual([{ kind: 'known' }]);

@@ -126,6 +126,7 @@ const tablesOf = (prefix: string): string[] => [
     version text NOT NULL,
     size bigint,
     reprocess boolean NOT NULL,
+    fresh boolean NOT NULL,
     seen_at float8 NOT NULL,
     started int NOT NULL DEFAULT 0,
     losses int NOT NULL DEFAULT 0,

@@ -17,9 +17,22 @@ export type WorkCells = [
   reprocess: boolean,
   seenAt: number,
   losses: number,
+  fresh: boolean,
 ];
 
-const NAMES = ['seq', 'parent', 'key', 'owner', 'is_delete', 'version', 'size', 'reprocess', 'seen_at', 'losses'];
+const NAMES = [
+  'seq',
+  'parent',
+  'key',
+  'owner',
+  'is_delete',
+  'version',
+  'size',
+  'reprocess',
+  'seen_at',
+  'losses',
+  'fresh',
+];
 export const workColumns = (alias: string): string => NAMES.map((name) => `${alias}.${name}`).join(', ');
 export const WORK_WIDTH = NAMES.length;
 
@@ -104,8 +117,8 @@ export class WorkList {
   #insert(accepted: readonly Accepted[], seqs: readonly number[]): Promise<number> {
     const offers = accepted.map(({ offer }) => offer);
     return this.#on.run(
-      `INSERT INTO ${this.#table}(seq, parent, key, owner, is_delete, version, size, reprocess, seen_at)
-       SELECT * FROM unnest($1::int8[], $2::text[], $3::text[], $4::text[], $5::bool[], $6::text[], $7::int8[], $8::bool[], $9::float8[])
+      `INSERT INTO ${this.#table}(seq, parent, key, owner, is_delete, version, size, reprocess, seen_at, fresh)
+       SELECT * FROM unnest($1::int8[], $2::text[], $3::text[], $4::text[], $5::bool[], $6::text[], $7::int8[], $8::bool[], $9::float8[], $10::bool[])
        ON CONFLICT (parent, key) DO NOTHING`,
       [
         binary.bigints(seqs),
@@ -116,6 +129,7 @@ export class WorkList {
         binary.bigints(offers.map(({ sizeBytes }) => sizeBytes)),
         binary.booleans(accepted.map(({ offer, there }) => offer.reprocess === true || there?.[7] === true)),
         binary.doubles(offers.map(({ seenAtMs }) => seenAtMs)),
+        binary.booleans(offers.map(({ fresh }) => fresh === true)),
       ],
     );
   }
@@ -160,10 +174,10 @@ export class WorkList {
     const left = 'parent = $1 AND owner <> ALL($2::text[])';
     const values = [sourcePath(source), binary.texts([...open, update])];
     await this.#on.run(`DELETE FROM ${this.#table} WHERE ${left} AND is_delete`, values);
-    await this.#on.run(`UPDATE ${this.#table} SET owner = $3, losses = losses + started, started = 0 WHERE ${left}`, [
-      ...values,
-      update,
-    ]);
+    await this.#on.run(
+      `UPDATE ${this.#table} SET owner = $3, losses = losses + started, started = 0, fresh = false WHERE ${left}`,
+      [...values, update],
+    );
     return this.count({ source, update });
   }
 }
@@ -185,7 +199,7 @@ const entryOf = (cells: WorkCells) => ({
 });
 
 export function toEntry(cells: WorkCells): WorkEntry {
-  const [seq, parent, segment, owner, isDelete, version, size, reprocess, seenAtMs, losses] = cells;
+  const [seq, parent, segment, owner, isDelete, version, size, reprocess, seenAtMs, losses, fresh] = cells;
   return {
     seq,
     source: segmentKey(parent),
@@ -194,6 +208,7 @@ export function toEntry(cells: WorkCells): WorkEntry {
     version,
     ...(size === null ? {} : { sizeBytes: size }),
     ...(reprocess ? { reprocess: true } : {}),
+    ...(fresh ? { fresh: true } : {}),
     update: owner,
     seenAtMs,
     losses,

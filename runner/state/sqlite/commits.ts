@@ -5,10 +5,11 @@ import type { Commit, CommitResult, Intent, RowChange } from '../../execute/inde
 import { compareTokens, type FencingToken } from '../../protocol/index.ts';
 import { COMMITTED, isMoved, MOVED, refuse } from '../fencing.ts';
 import { type SplitPath, splitPath } from '../names.ts';
-import { hasSucceeded, isBlank, REMOVAL_KEPT_MS, rowAfter } from '../records.ts';
+import { hasSucceeded, isBlank, rowAfter } from '../records.ts';
 import type { Components, PlacedRow } from './components.ts';
 import type { History } from './history.ts';
 import type { MemoTable } from './memo.ts';
+import type { Removals } from './removals.ts';
 import type { WorkList } from './work.ts';
 
 export interface Tables {
@@ -17,6 +18,7 @@ export interface Tables {
   readonly work: WorkList;
   readonly memo: MemoTable;
   readonly history: History;
+  readonly removals: Removals;
 }
 
 type Replace = Extract<Commit, { kind: 'replace' }>;
@@ -37,6 +39,10 @@ export class Commits {
     const changes: Change[] = [];
     const results = group.map((commit) => {
       const path = splitPath(commit.path);
+      if (this.#insertNew(commit, path, epoch, nowMs)) {
+        changes.push(...(commit as Replace).changes);
+        return COMMITTED;
+      }
       const row = this.#tables.components.find(path);
       const refused = this.#refuse(commit.path, commit.token, row, epoch);
       if (refused !== undefined) return refused;
@@ -48,6 +54,20 @@ export class Commits {
     });
     this.#applyShared(changes);
     return results;
+  }
+
+  /** The short way of a first index: a component that has no record, with nothing that could fence it, costs one insert. */
+  #insertNew(commit: Commit, path: SplitPath, epoch: number, nowMs: number): boolean {
+    const { components, removals, work } = this.#tables;
+    if (commit.kind !== 'replace' || commit.base !== undefined || commit.token.epoch < epoch) return false;
+    if (!removals.isEmpty) return false;
+    const blank = components.blank(path, commit.item !== undefined);
+    const row = { ...rowAfter(commit, blank, nowMs), memoised: memoisedAfter(commit) };
+    if (!components.insertNew(row)) return false;
+    if (commit.memo !== undefined) this.#tables.memo.change(row.id, commit.memo, false, nowMs);
+    components.hold(row.id, true, commit.rows, valueText(commit));
+    if (commit.settles !== undefined) work.settle(path, commit.settles);
+    return true;
   }
 
   #applyShared(changes: readonly Change[]): void {
@@ -67,15 +87,8 @@ export class Commits {
 
   #refuse(path: string, token: FencingToken, row: PlacedRow | undefined, epoch: number): CommitResult | undefined {
     const intents = row === undefined ? [] : this.#tables.components.intents(row.id).map((intent) => intent.token);
-    const removal = isBlank(row) ? this.#removal(path) : [];
+    const removal = isBlank(row) ? this.#tables.removals.of(path) : [];
     return refuse(token, { epoch, recorded: row?.token, others: [...intents, ...removal] });
-  }
-
-  #removal(path: string): FencingToken[] {
-    const cells = this.#tables.database.sql('SELECT epoch, run, attempt FROM removed WHERE path = ?').get(path);
-    if (cells === undefined) return [];
-    const [epoch, run, attempt] = cells as unknown as [number, number, number];
-    return [{ epoch, run, attempt }];
   }
 
   #write(commit: Commit, path: SplitPath, row: PlacedRow | undefined, nowMs: number): void {
@@ -91,36 +104,27 @@ export class Commits {
     const memoised =
       commit.memo === undefined ? base.memoised : memo.change(base.id, commit.memo, base.memoised, nowMs);
     components.write({ ...rowAfter(commit, base, nowMs), memoised });
-    const value = commit.value === undefined ? undefined : JSON.stringify(commit.value);
-    components.hold(base.id, row === undefined, commit.rows, value);
+    components.hold(base.id, row === undefined, commit.rows, valueText(commit));
     if (row !== undefined) components.clearIntents(row.id);
-    if (isBlank(row)) this.#forgetRemoval(commit.path);
+    if (isBlank(row)) this.#tables.removals.forget(commit.path);
   }
 
   #fail(commit: Fail, path: SplitPath, row: PlacedRow | undefined, nowMs: number): void {
     if (row === undefined && commit.item === undefined) return;
     const base = row ?? this.#tables.components.blank(path, true);
     this.#tables.components.write(rowAfter(commit, base, nowMs));
-    if (isBlank(row)) this.#forgetRemoval(commit.path);
+    if (isBlank(row)) this.#tables.removals.forget(commit.path);
   }
 
   #remove(commit: Remove, row: PlacedRow | undefined, nowMs: number): void {
-    const { components, database, history, memo } = this.#tables;
+    const { components, history, memo, removals } = this.#tables;
     if (row !== undefined) {
       if (commit.memo !== undefined) memo.change(row.id, { ...commit.memo, put: [], uses: [] }, row.memoised, nowMs);
       else if (row.memoised) memo.retireAll(row.id, nowMs);
       components.remove(row, commit.path);
     }
     history.clearCursor(commit.path);
-    const { epoch, run, attempt } = commit.token;
-    database
-      .sql('INSERT OR REPLACE INTO removed(path, epoch, run, attempt, removed_at) VALUES (?, ?, ?, ?, ?)')
-      .run(commit.path, epoch, run, attempt, nowMs);
-    database.sql('DELETE FROM removed WHERE removed_at < ?').run(nowMs - REMOVAL_KEPT_MS);
-  }
-
-  #forgetRemoval(path: string): void {
-    this.#tables.database.sql('DELETE FROM removed WHERE path = ?').run(path);
+    removals.add(commit.path, commit.token, nowMs);
   }
 
   intend(intents: readonly Intent[], epoch: number): CommitResult[] {
@@ -156,3 +160,8 @@ export class Commits {
     return row;
   }
 }
+
+const valueText = ({ value }: Replace): string | undefined => (value === undefined ? undefined : JSON.stringify(value));
+
+const memoisedAfter = ({ memo }: Replace): boolean =>
+  memo !== undefined && (memo.put.length > 0 || memo.uses.length > 0);

@@ -16,7 +16,10 @@ export interface PlacedRow extends Row {
 const COLUMNS =
   'id, parent, key, is_item, status, version, fingerprint, hash, epoch, run, attempt, committed_at, seen_at, failures, losses, memoised, error';
 /** The key of a row never changes, so an update leaves the indexes alone. */
-const WRITE = `INSERT INTO components(${COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)
+const INSERT = `INSERT INTO components(${COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`;
+const INSERT_NEW = `${INSERT} ON CONFLICT(parent, key) DO NOTHING`;
+const FIND = `SELECT ${COLUMNS} FROM components WHERE parent = ? AND key = ?`;
+const WRITE = `${INSERT}
   ON CONFLICT(id) DO UPDATE SET (is_item, status, version, fingerprint, hash, epoch, run, attempt, committed_at, seen_at, failures, losses, memoised, error)
   = (excluded.is_item, excluded.status, excluded.version, excluded.fingerprint, excluded.hash, excluded.epoch, excluded.run, excluded.attempt,
      excluded.committed_at, excluded.seen_at, excluded.failures, excluded.losses, excluded.memoised, excluded.error)`;
@@ -25,11 +28,14 @@ export class Components {
   readonly parents: Interned;
   readonly ids: Ids;
   readonly #database: Sqlite;
+  /** Most states never have one: then nothing is asked of the table. Only the writer can know. */
+  #mayHaveIntents: boolean;
 
   constructor(database: Sqlite) {
     this.#database = database;
     this.parents = new Interned(database, 'parents', 'path');
     this.ids = new Ids(database);
+    this.#mayHaveIntents = database.readOnly || database.hasRows('intents');
   }
 
   find(path: SplitPath): PlacedRow | undefined {
@@ -38,9 +44,7 @@ export class Components {
   }
 
   findIn(parent: number, segment: string): PlacedRow | undefined {
-    const cells = this.#database
-      .sql(`SELECT ${COLUMNS} FROM components WHERE parent = ? AND key = ?`)
-      .get(parent, segment);
+    const cells = this.#database.sql(FIND).get(parent, segment);
     return cells === undefined ? undefined : toRow(cells);
   }
 
@@ -54,27 +58,12 @@ export class Components {
 
   /** Inserts a row, or updates the one with its id. */
   write(row: PlacedRow): void {
-    this.#database
-      .sql(WRITE)
-      .run(
-        row.id,
-        row.parent,
-        row.key,
-        row.isItem ? 1 : 0,
-        STATUSES.indexOf(row.status),
-        row.version,
-        row.fingerprint,
-        row.hash,
-        row.token.epoch,
-        row.token.run,
-        row.token.attempt,
-        row.committedAtMs,
-        row.seenAtMs,
-        row.failures,
-        row.losses,
-        row.memoised ? 1 : 0,
-        row.error,
-      );
+    this.#database.sql(WRITE).run(...cellsOf(row));
+  }
+
+  /** Inserts a row unless its path has one; answers whether it did. */
+  insertNew(row: PlacedRow): boolean {
+    return Number(this.#database.sql(INSERT_NEW).run(...cellsOf(row)).changes) > 0;
   }
 
   /** A blank row for a path that has none; not written yet. */
@@ -108,17 +97,20 @@ export class Components {
 
   addIntent(id: number, token: FencingToken, rows: RowsByTarget): void {
     const packed = packRows(rows) ?? new Uint8Array();
+    this.#mayHaveIntents = true;
     this.#database
       .sql('INSERT INTO intents(component, epoch, run, attempt, rows) VALUES (?, ?, ?, ?, ?)')
       .run(id, token.epoch, token.run, token.attempt, packed);
   }
 
   clearIntents(id: number): void {
+    if (!this.#mayHaveIntents) return;
     this.#database.sql('DELETE FROM intents WHERE component = ?').run(id);
   }
 
   /** Tokens and packed rows of a component's intents, oldest first. */
   intents(id: number): { readonly token: FencingToken; readonly rows: Uint8Array }[] {
+    if (!this.#mayHaveIntents) return [];
     return this.#database
       .sql('SELECT epoch, run, attempt, rows FROM intents WHERE component = ? ORDER BY id')
       .all(id)
@@ -185,6 +177,29 @@ type Cells = [
   memoised: number,
   error: string | null,
 ];
+
+function cellsOf(row: PlacedRow): Cells {
+  const { epoch, run, attempt } = row.token;
+  return [
+    row.id,
+    row.parent,
+    row.key,
+    row.isItem ? 1 : 0,
+    STATUSES.indexOf(row.status),
+    row.version,
+    row.fingerprint,
+    row.hash,
+    epoch,
+    run,
+    attempt,
+    row.committedAtMs,
+    row.seenAtMs,
+    row.failures,
+    row.losses,
+    row.memoised ? 1 : 0,
+    row.error,
+  ];
+}
 
 function toRow(cells: unknown): PlacedRow {
   const at = cells as Cells;

@@ -51,20 +51,21 @@ CREATE TABLE removed(
 ) WITHOUT ROWID;
 CREATE INDEX removed_by_age ON removed(removed_at);
 CREATE TABLE work(
-  seq INTEGER PRIMARY KEY,
+  owner INTEGER NOT NULL,
+  seq INTEGER NOT NULL,
   parent INTEGER NOT NULL,
   key TEXT NOT NULL,
-  owner INTEGER NOT NULL,
   is_delete INTEGER NOT NULL,
   version TEXT NOT NULL,
   size INTEGER,
   reprocess INTEGER NOT NULL,
+  fresh INTEGER NOT NULL,
   seen_at REAL NOT NULL,
   started INTEGER NOT NULL,
-  losses INTEGER NOT NULL
-);
+  losses INTEGER NOT NULL,
+  PRIMARY KEY (owner, seq)
+) WITHOUT ROWID;
 CREATE UNIQUE INDEX work_key ON work(parent, key);
-CREATE INDEX work_owner ON work(owner);
 CREATE TABLE owners(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
 CREATE TABLE memo(id INTEGER PRIMARY KEY, key TEXT NOT NULL, component INTEGER, retired_at REAL, value BLOB NOT NULL);
 CREATE UNIQUE INDEX memo_key ON memo(key);

@@ -33,6 +33,7 @@ import { Components } from './components.ts';
 import { History } from './history.ts';
 import { signAsHolder, WriterLock } from './lock.ts';
 import { MemoTable } from './memo.ts';
+import { Removals } from './removals.ts';
 import { getMeta, prepareSchema, setMeta } from './schema.ts';
 import { WorkList } from './work.ts';
 
@@ -88,7 +89,14 @@ export class SqliteState implements StateStore {
       prepareSchema(database);
       const components = new Components(database);
       const work = new WorkList(database, components);
-      const tables = { database, components, work, memo: new MemoTable(database), history: new History(database) };
+      const tables = {
+        database,
+        components,
+        work,
+        memo: new MemoTable(database),
+        history: new History(database),
+        removals: new Removals(database),
+      };
       const commits = new Commits(tables, shared ?? []);
       for (const lodger of shared ?? []) lodger.lodge(database);
       return { ...tables, commits, comparing: new Comparing(database, components, work) };

@@ -6,8 +6,12 @@ import { decide, type Entry } from '../offers.ts';
 import type { Components } from './components.ts';
 import { Interned } from './interned.ts';
 
-const COLUMNS = 'seq, parent, key, owner, is_delete, version, size, reprocess, seen_at, started, losses';
-const INSERT = `INSERT INTO work(${COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,0,0)`;
+const COLUMNS = 'seq, parent, key, owner, is_delete, version, size, reprocess, fresh, seen_at, started, losses';
+const INSERT = `INSERT INTO work(${COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,0,0) ON CONFLICT(parent, key) DO NOTHING`;
+const FIND = `SELECT ${COLUMNS} FROM work WHERE parent = ? AND key = ?`;
+const TAKE = `SELECT ${COLUMNS} FROM work WHERE owner = ? AND seq > ? ORDER BY seq LIMIT ?`;
+const SETTLE = 'DELETE FROM work WHERE parent = ? AND key = ? AND owner = ?';
+const START = 'UPDATE work SET started = 1 WHERE parent = ? AND key = ? AND owner = ?';
 
 type Cells = [
   seq: number,
@@ -18,6 +22,7 @@ type Cells = [
   version: string,
   size: number | null,
   reprocess: number,
+  fresh: number,
   seenAt: number,
   started: number,
   losses: number,
@@ -48,24 +53,28 @@ export class WorkList {
     this.owners.forget();
   }
 
+  /** Mostly nothing is there, so it is looked only after an insert that found something. */
   enter(offer: NewWork): Entered {
     const path = { parent: sourcePath(offer.source), segment: keySegment(offer.key) };
+    if (offer.action === 'process') {
+      const seq = this.#insert(offer, path, false);
+      if (seq !== undefined) return { kind: 'entered', seq };
+    }
     const there = this.#find(path);
     const item = offer.action === 'delete' ? this.#components.find(path) : undefined;
     const decision = decide(offer, there && entryOf(there), item?.seenAtMs);
     if (decision === 'known' || decision === 'older') return { kind: decision };
-    if (there === undefined) return { kind: 'entered', seq: this.#insert(offer, path, false) };
-    this.#database.sql('DELETE FROM work WHERE seq = ?').run(there[0]);
-    const seq = this.#insert(offer, path, there[7] === 1);
-    return { kind: 'tookOver', seq, from: this.owners.text(there[3]) };
+    if (there !== undefined) this.#database.sql(SETTLE).run(there[1], there[2], there[3]);
+    const seq = this.#insert(offer, path, there?.[7] === 1) as number;
+    return there === undefined ? { kind: 'entered', seq } : { kind: 'tookOver', seq, from: this.owners.text(there[3]) };
   }
 
-  #insert(offer: NewWork, path: SplitPath, reprocess: boolean): number {
-    const seq = ++this.#lastSeq;
-    this.#database
+  /** Number of the new entry; undefined: the key has one. */
+  #insert(offer: NewWork, path: SplitPath, reprocess: boolean): number | undefined {
+    const { changes } = this.#database
       .sql(INSERT)
       .run(
-        seq,
+        this.#lastSeq + 1,
         this.#components.parents.ensure(path.parent),
         path.segment,
         this.owners.ensure(offer.update),
@@ -73,9 +82,11 @@ export class WorkList {
         offer.version,
         offer.sizeBytes ?? null,
         reprocess || offer.reprocess ? 1 : 0,
+        offer.fresh ? 1 : 0,
         offer.seenAtMs,
       );
-    return seq;
+    if (Number(changes) === 0) return undefined;
+    return ++this.#lastSeq;
   }
 
   #find(path: SplitPath): Cells | undefined {
@@ -84,9 +95,7 @@ export class WorkList {
   }
 
   #findIn(parent: number, segment: string): Cells | undefined {
-    return this.#database
-      .sql(`SELECT ${COLUMNS} FROM work WHERE parent = ? AND key = ?`)
-      .get(parent, segment) as unknown as Cells | undefined;
+    return this.#database.sql(FIND).get(parent, segment) as unknown as Cells | undefined;
   }
 
   entry(path: SplitPath): WorkEntry | undefined {
@@ -108,9 +117,7 @@ export class WorkList {
   take(update: string, afterSeq: number, limit: number): WorkEntry[] {
     const owner = this.owners.find(update);
     if (owner === undefined) return [];
-    const rows = this.#database
-      .sql(`SELECT ${COLUMNS} FROM work WHERE owner = ? AND seq > ? ORDER BY seq LIMIT ?`)
-      .all(owner, afterSeq, limit) as unknown as Cells[];
+    const rows = this.#database.sql(TAKE).all(owner, afterSeq, limit) as unknown as Cells[];
     return rows.map((cells) => this.#toEntry(cells));
   }
 
@@ -118,9 +125,7 @@ export class WorkList {
     const parent = this.#components.parents.find(sourcePath(entry.source));
     const owner = this.owners.find(entry.update);
     if (parent === undefined || owner === undefined) return;
-    this.#database
-      .sql('UPDATE work SET started = 1 WHERE parent = ? AND key = ? AND owner = ?')
-      .run(parent, keySegment(entry.key), owner);
+    this.#database.sql(START).run(parent, keySegment(entry.key), owner);
   }
 
   /** Takes an entry off if it belongs to the update. */
@@ -128,7 +133,7 @@ export class WorkList {
     const parent = this.#components.parents.find(path.parent);
     const owner = this.owners.find(update);
     if (parent === undefined || owner === undefined) return;
-    this.#database.sql('DELETE FROM work WHERE parent = ? AND key = ? AND owner = ?').run(parent, path.segment, owner);
+    this.#database.sql(SETTLE).run(parent, path.segment, owner);
   }
 
   drop(update: string, item: Key): void {
@@ -158,13 +163,13 @@ export class WorkList {
     const values = [parent, JSON.stringify(keep)] as const;
     this.#database.sql(`DELETE FROM work WHERE ${left} AND is_delete = 1`).run(...values);
     this.#database
-      .sql(`UPDATE work SET owner = ?, losses = losses + started, started = 0 WHERE ${left}`)
+      .sql(`UPDATE work SET owner = ?, losses = losses + started, started = 0, fresh = 0 WHERE ${left}`)
       .run(this.owners.ensure(update), ...values);
     return this.count({ source, update });
   }
 
   #toEntry(cells: Cells): WorkEntry {
-    const [seq, parent, segment, owner, isDelete, version, size, reprocess, seenAtMs, , losses] = cells;
+    const [seq, parent, segment, owner, isDelete, version, size, reprocess, fresh, seenAtMs, , losses] = cells;
     return {
       seq,
       source: segmentKey(this.#components.parents.text(parent)),
@@ -173,6 +178,7 @@ export class WorkList {
       version,
       ...(size === null ? {} : { sizeBytes: size }),
       ...(reprocess === 1 ? { reprocess: true } : {}),
+      ...(fresh === 1 ? { fresh: true } : {}),
       update: this.owners.text(owner),
       seenAtMs,
       losses,
@@ -181,5 +187,5 @@ export class WorkList {
 }
 
 function entryOf(cells: Cells): Entry {
-  return { isDelete: cells[4] === 1, version: cells[5], reprocess: cells[7] === 1, seenAtMs: cells[8] };
+  return { isDelete: cells[4] === 1, version: cells[5], reprocess: cells[7] === 1, seenAtMs: cells[9] };
 }
