@@ -12,6 +12,8 @@ const RANGE = `${KNOWN} AND key >= ? AND key <= ? ORDER BY key LIMIT ?`;
 const ONE = `${KNOWN} AND key = ?`;
 /** A range is read as long as it holds at most this many times the batch. */
 const SPREAD_MAX = 4;
+/** After a scattered batch so many are asked for key by key before a range is tried again. */
+const SCATTERED_BATCHES = 16;
 
 type Known = [key: string, id: number, version: string, fingerprint: string, status: number];
 
@@ -21,6 +23,7 @@ export class Comparing {
   readonly #database: Sqlite;
   readonly #components: Components;
   readonly #work: WorkList;
+  #batchesWithoutRange = 0;
 
   constructor(database: Sqlite, components: Components, work: WorkList) {
     this.#database = database;
@@ -44,7 +47,8 @@ export class Comparing {
   }
 
   #known(parent: number, segments: readonly string[]): Map<string, Known> {
-    const found = this.#range(parent, segments);
+    const found = this.#batchesWithoutRange > 0 ? new Map<string, Known>() : this.#range(parent, segments);
+    if (this.#batchesWithoutRange > 0) this.#batchesWithoutRange--;
     const one = this.#database.sql(ONE);
     // Also right where the range was cut, and where JavaScript orders texts otherwise than SQLite does.
     for (const segment of segments) {
@@ -65,6 +69,7 @@ export class Comparing {
     const rows = this.#database
       .sql(RANGE)
       .all(parent, least, greatest, segments.length * SPREAD_MAX) as unknown as Known[];
+    if (rows.length === segments.length * SPREAD_MAX) this.#batchesWithoutRange = SCATTERED_BATCHES;
     const found = new Map<string, Known>();
     for (const row of rows) found.set(row[0], row);
     return found;
