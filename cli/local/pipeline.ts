@@ -2,14 +2,8 @@
 // Owns:   opening and closing the parts, which updates are asked for, what is reported of them.
 // Leaves: admission (operator/dispatch and its tree), execution (runner/execute), opening parts from the spec (runner/assemble).
 
-import {
-  durationMs,
-  type LimitsSpec,
-  type LiveSource,
-  quantityBytes,
-  resolveMaxInflightComponents,
-} from '../../crds/schema/index.ts';
-import type { Limits, ServingRule } from '../../operator/admission/index.ts';
+import { type LiveSource, resolveMaxInflightComponents } from '../../crds/schema/index.ts';
+import type { ServingRule } from '../../operator/admission/index.ts';
 import {
   Dispatcher,
   type JoinedRunner,
@@ -17,7 +11,8 @@ import {
   type UpdateStart,
   type UpdateView,
 } from '../../operator/dispatch/index.ts';
-import { PipelineTriggers, type Schedule, SourceTriggers } from '../../operator/triggers/index.ts';
+import { limitsOf, triggerSettings } from '../../operator/host/index.ts';
+import { PipelineTriggers, SourceTriggers } from '../../operator/triggers/index.ts';
 import { type AssembleOptions, type Assembly, assemble } from '../../runner/assemble/index.ts';
 import type { Clock } from '../../runner/clock.ts';
 import { Engine } from '../../runner/execute/index.ts';
@@ -80,7 +75,8 @@ export class LocalPipeline {
       ...(rule !== undefined && { rule }),
       ...(limits !== undefined && { limits }),
     });
-    this.#joined = this.dispatcher.addRunner({ name: 'local', runnerClass: 'local', slots, runner: engine });
+    const room = options.slots ?? sum(spec.runners, (runner) => runner.slots);
+    this.#joined = this.dispatcher.addRunner({ name: 'local', runnerClass: 'local', slots: room, runner: engine });
     engine.connect(this.#joined.uplink);
     this.#triggers = new PipelineTriggers({ door: this.dispatcher });
     for (const source of objects.sources) this.#openSource(source);
@@ -168,13 +164,12 @@ export class LocalPipeline {
   #openSource(object: Loaded<LiveSource>): void {
     const { name, value } = object;
     const { spec } = value;
-    const isWatched = this.#isWatched(object);
-    const schedule = scheduleOf(object, isWatched);
+    const mode = this.#isWatched(object) ? 'Watch' : spec.mode;
     const triggers = new SourceTriggers({
       clock: this.#options.clock,
       door: this.dispatcher,
       source: name,
-      settings: { mode: isWatched ? 'Watch' : 'Refresh', suspend: spec.suspend, ...(schedule && { schedule }) },
+      settings: triggerSettings({ ...spec, mode }, this.objects.pipeline.value.spec.suspend),
       observer: { ended: (view, ending) => void this.#report(view, ending) },
     });
     const limits = limitsOf(spec.limits);
@@ -282,20 +277,6 @@ export function forPeople(error: unknown, label: string): unknown {
   if (error instanceof Error && ['StepError', 'TargetRefused', 'Error'].includes(error.name))
     return new CommandError(`Pipeline ${label}: ${error.message}`);
   return error;
-}
-
-function limitsOf(limits: LimitsSpec | undefined): Limits | undefined {
-  if (limits === undefined) return undefined;
-  const { maxInflightRows: rows, maxInflightBytes: bytes } = limits;
-  return { ...(rows !== undefined && { rows }), ...(bytes !== undefined && { bytes: quantityBytes(bytes) }) };
-}
-
-/** A source that is watched lists every `resync` as a net, and at its own times where it has some. */
-function scheduleOf({ value: { spec } }: Loaded<LiveSource>, isWatched: boolean): Schedule | undefined {
-  if (spec.cron !== undefined)
-    return { kind: 'cron', expression: spec.cron, ...(spec.timeZone !== undefined && { zone: spec.timeZone }) };
-  const every = spec.interval ?? (isWatched ? spec.resync : undefined);
-  return every === undefined ? undefined : { kind: 'interval', everyMs: durationMs(every) };
 }
 
 function messageOf(outcome: UpdateEnding['outcome']): string | undefined {

@@ -14,7 +14,7 @@ import {
 const BAR_WIDTH = 24;
 /** One line for each source up to here; the rest is summed up, so that the screen stays readable. */
 const LINES_MAX = 12;
-const EIGHTHS = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
+const EIGHTHS = ['░', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
 
 /** A bar of eighths of a character; `#` where the terminal has no such characters. */
 export function bar(part: number, width: number, isAscii: boolean): string {
@@ -22,7 +22,7 @@ export function bar(part: number, width: number, isAscii: boolean): string {
   const whole = Math.floor(filled);
   if (isAscii) return '#'.repeat(whole).padEnd(width, '.');
   const rest = whole === width ? '' : EIGHTHS[Math.floor((filled - whole) * 8)];
-  return `${'█'.repeat(whole)}${rest}`.padEnd(width, ' ');
+  return `${'█'.repeat(whole)}${rest}`.padEnd(width, '░');
 }
 
 export interface Terminal extends Streams {

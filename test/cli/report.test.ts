@@ -94,8 +94,8 @@ test('a line of progress never wraps on a narrow terminal', () => {
 });
 
 test('bars are drawn in eighths, or in plain characters where the terminal has no others', () => {
-  expect(bar(0.5, 4, false)).toBe('██  ');
-  expect(bar(0.53125, 4, false)).toBe('██▏ ');
+  expect(bar(0.5, 4, false)).toBe('██░░');
+  expect(bar(0.53125, 4, false)).toBe('██▏░');
   expect(bar(1, 4, false)).toBe('████');
   expect(bar(0.5, 4, true)).toBe('##..');
 });
