@@ -20,6 +20,7 @@ import { executeElement } from './element.ts';
 import { Endurance } from './endurance.ts';
 import { toRunError } from './failure.ts';
 import { ItemRun } from './item.ts';
+import { Notes } from './notes.ts';
 import { executePipeline } from './pipeline.ts';
 import { compilePlan } from './plan.ts';
 import type { ComponentRef, Intent, MemoEntry, Opened, PipelinePlan, SourcePlan, StateStore } from './ports.ts';
@@ -65,6 +66,11 @@ export class Engine implements Runner {
   /** Runs that execute here or wait for their children. */
   get runsInFlight(): number {
     return this.#runs.size;
+  }
+
+  /** Facts for people that steps told about items of a source since the last call, such as "is binary". Bounded. */
+  takeNotes(source: string): readonly string[] {
+    return this.#services.notes.take(source);
   }
 
   start(order: RunOrder): void {
@@ -167,6 +173,7 @@ function servicesOf(options: EngineOptions): Services {
       }),
       targets: plan.targets.filter((target) => target.keepsVectors),
     },
+    notes: new Notes(),
     sweeper: new Sweeper(state, clock),
     workers: new Map(),
     fresh: new Map(),

@@ -5,7 +5,7 @@
 //   I3. An item that turns out to be gone is removed by the same run.
 //   I4. A failed item keeps its old rows; what was computed is kept for the next try.
 //   I5. An item that took down LOSSES_MAX runners is quarantined without being executed.
-import { type Counts, NO_COUNTS, type RunError, type RunOutcome } from '../protocol/index.ts';
+import { type Counts, type Json, NO_COUNTS, type RunError, type RunOutcome } from '../protocol/index.ts';
 import { Attempts, Parked } from './attempts.ts';
 import { Cancelled } from './cancellation.ts';
 import { Content, sourceOf } from './content.ts';
@@ -32,6 +32,12 @@ const one = (count: keyof Counts): Counts => ({ ...NO_COUNTS, [count]: 1 });
 
 const ADDED = one('added');
 const REPROCESSED = one('reprocessed');
+
+/** When the change was seen that the update is about, where a watcher or a push saw it. */
+function seenAtMsOf(input: Json | undefined): number | undefined {
+  const seenAtMs = (input as { readonly seenAtMs?: Json } | undefined)?.seenAtMs;
+  return typeof seenAtMs === 'number' ? seenAtMs : undefined;
+}
 
 /** What one item's run knows as it goes on. */
 interface Wanted {
@@ -131,7 +137,7 @@ export class ItemRun {
     const { cancellation } = this.#run;
     const source = sourceOf(this.#services, this.#source);
     return this.#attempts.try('look', 'read', DEFAULT_RETRY, () =>
-      cancellation.race(source.stat(this.#key, cancellation.signal)),
+      cancellation.race(source.stat(this.#key, cancellation.signal, seenAtMsOf(this.#run.order.input))),
     );
   }
 

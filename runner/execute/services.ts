@@ -4,6 +4,7 @@ import type { RunNumber, Uplink } from '../protocol/index.ts';
 import type { Batcher } from './batch.ts';
 import type { Committer } from './commit.ts';
 import type { MemoSources } from './memo.ts';
+import type { Notes } from './notes.ts';
 import type { CompiledPlan } from './plan.ts';
 import type {
   CardGrant,
@@ -47,6 +48,7 @@ export interface Services {
   readonly memo: MemoSources;
   readonly cards?: CardDesk;
   readonly sweeper: Sweeper;
+  readonly notes: Notes;
   /** Of the updates whose root run executes here, by update. */
   readonly workers: Map<string, Worker>;
   /**

@@ -91,6 +91,7 @@ function contextOf(step: CalledStep, place: Workplace, signalOf: () => AbortSign
     reprocess: place.run.reprocess,
     content: (maxBytes) => place.content.need(maxBytes),
     memo: place.memo,
+    note: (text) => place.services.notes.add(place.item, text),
     withCard: (body) => holdCard(step, place, signalOf, body),
   };
 }

@@ -128,6 +128,15 @@ describe('a cycle', () => {
     expect([...world.desk.progresses.values()].at(-1)).toMatchObject({ listed: true, total: 2 });
   });
 
+  test('facts that steps tell about items reach people, a bounded number of them, once', async () => {
+    for (let index = 0; index < 30; index += 1) world.source.write(`file-${String(index).padStart(2, '0')}`, 'x');
+    world.work.onCall = (_key, _elements, context) => context.note?.('is binary');
+    await world.cycle();
+    const notes = world.engine.takeNotes('docs');
+    expect([notes.length, notes[0], notes.at(-1)]).toEqual([21, 'a: is binary', '12 more notes']);
+    expect(world.engine.takeNotes('docs')).toEqual([]);
+  });
+
   test('the update is recorded with its counts', async () => {
     await world.cycle({ trigger: 'interval' });
     expect(await world.state.updates(1)).toMatchObject([
