@@ -8,6 +8,7 @@ import { dirname, join } from 'node:path';
 import { cliReference } from '../cli/reference.ts';
 import { panels, picture, simulateTable } from '../cli/simulate/index.ts';
 import { generatedFiles } from '../crds/emit/index.ts';
+import { metricsReference } from '../operator/telemetry/index.ts';
 
 /** Text of each generated file, by path. */
 export async function generated(): Promise<ReadonlyMap<string, string>> {
@@ -15,6 +16,7 @@ export async function generated(): Promise<ReadonlyMap<string, string>> {
   return new Map([
     ['docs/reference/cli.md', await cliReference()],
     ['docs/pictures/fairness.svg', picture(panels(first))],
+    ['docs/reference/metrics.md', metricsReference()],
     ...generatedFiles(),
     ['runner/protocol/link_pb.ts', linkCode()],
   ]);

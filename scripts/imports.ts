@@ -60,7 +60,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
   },
   'operator/cluster': { rooms: OPERATOR_PORTS, types: ['crds/schema'] },
   'operator/gateway': { rooms: [...OPERATOR_PORTS, 'runner/protocol'], types: ['crds/schema'] },
-  'operator/telemetry': { rooms: OPERATOR_PORTS },
+  'operator/telemetry': { rooms: OPERATOR_PORTS, types: ['runner/protocol'] },
   'operator/dashboard': { rooms: OPERATOR_PORTS },
   'operator/clock.ts': { rooms: ['runner/clock.ts'] },
   'operator/settings.ts': { rooms: ['crds/schema'] },
