@@ -76,7 +76,16 @@ describe('metrics', () => {
     const { registry, clock } = registryAt();
     const metrics = new DispatchMetrics(registry, clock, OF);
     const update = { start: { source: 'docs' }, kind: 'cycle', requestedAtMs: clock.nowMs() } as never;
-    const run = { number: 1, path: 'p', kind: 'item', update, attempt: 1, losses: 0, requestedAtMs: clock.nowMs() };
+    const run = {
+      number: 1,
+      path: 'p',
+      kind: 'item',
+      update,
+      attempt: 1,
+      losses: 0,
+      requestedAtMs: clock.nowMs(),
+      runnerClass: 'cpu',
+    };
     clock.advance(200);
     metrics.granted(run, { isLoan: false, waitedMs: 200, runner: 'r' });
     clock.advance(10);
