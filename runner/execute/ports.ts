@@ -1,7 +1,7 @@
 // The ports of the engine: what it needs from the rim, in its own words. Adapters live in `runner/state`, `runner/sources`,
 // `runner/steps`, `runner/targets` and `runner/session`; only the wiring (`runner/main.ts`, `cli`) meets them.
 import type { Counts, FencingToken, Json, SourceChange, UpdateResult } from '../protocol/index.ts';
-import type { Element, Item } from '../sdk/index.ts';
+import type { Element, FieldValue, Item } from '../sdk/index.ts';
 
 // ---- the way up: to whoever admits runs -------------------------------------------------------------------------
 
@@ -75,6 +75,8 @@ export interface ItemContent {
   /** Version that was really read; may be newer than the one that was asked for. */
   readonly version: string;
   readonly bytes: Uint8Array;
+  /** Further values of the item, such as columns of a row: they become fields of its element, and a change of them is one of its content. */
+  readonly fields?: { readonly [name: string]: FieldValue };
 }
 
 export interface ListOptions {

@@ -1,2 +1,10 @@
-export type { DirectorySpec, FilterSpec, GitSpec, HttpSpec, SecretFrom, SymlinkPolicy } from './common/spec.ts';
+export type {
+  DirectorySpec,
+  FilterSpec,
+  GitSpec,
+  HttpSpec,
+  PostgresSpec,
+  SecretFrom,
+  SymlinkPolicy,
+} from './common/spec.ts';
 export { openSource, type SourceOptions, type SourceSpec } from './open.ts';

@@ -2,8 +2,8 @@
 import type { Clock } from '../clock.ts';
 import type { Source } from '../execute/index.ts';
 import { StepError } from '../sdk/index.ts';
-import { LazySource } from './common/lazy.ts';
-import type { DirectorySpec, GitSpec, HttpSpec, SecretFrom } from './common/spec.ts';
+import { LazySource, LazyWatchedSource } from './common/lazy.ts';
+import type { DirectorySpec, GitSpec, HttpSpec, PostgresSpec, SecretFrom } from './common/spec.ts';
 import { directorySettings } from './directory/settings.ts';
 import { DirectorySource } from './directory/source.ts';
 import { openGit } from './git/open.ts';
@@ -13,6 +13,7 @@ export interface SourceSpec {
   readonly directory?: DirectorySpec | undefined;
   readonly git?: GitSpec | undefined;
   readonly http?: HttpSpec | undefined;
+  readonly postgres?: PostgresSpec | undefined;
 }
 
 export interface SourceOptions {
@@ -31,7 +32,12 @@ export interface SourceOptions {
 export function openSource(spec: SourceSpec, options: SourceOptions): Source {
   if (spec.directory) return new DirectorySource(directorySettings(spec.directory, options.baseDir), options.clock);
   if (spec.git) return openGit(spec.git, options);
-  const { http } = spec;
+  const { http, postgres } = spec;
   if (http) return new LazySource(async () => (await import('./http/open.ts')).openHttp(http, options));
+  if (postgres) {
+    const load = async () => (await import('./postgres/open.ts')).openPostgres(postgres, options);
+    const canWatch = postgres.channel !== undefined || postgres.watermark !== undefined;
+    return canWatch ? new LazyWatchedSource(load) : new LazySource(load);
+  }
   throw new StepError('invalid', `the source of ${options.name} names no kind that this runner knows`);
 }

@@ -68,3 +68,19 @@ export interface HttpSpec extends FilterSpec {
   readonly concurrency?: number | undefined;
   readonly ignoreRobots?: boolean | undefined;
 }
+
+export interface PostgresSpec {
+  readonly urlFrom: SecretFrom;
+  /** Default `public`. */
+  readonly schema?: string | undefined;
+  readonly table: string;
+  /** Columns that identify a row. */
+  readonly key: readonly string[];
+  /** Column with the text or bytes of the item. */
+  readonly content: string;
+  readonly fields?: readonly string[] | undefined;
+  /** Column that grows with each change; without it the version is a hash of what is read. */
+  readonly watermark?: string | undefined;
+  /** Channel of NOTIFY whose payload is a key; an empty payload asks for a full cycle. */
+  readonly channel?: string | undefined;
+}

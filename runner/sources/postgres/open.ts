@@ -1,0 +1,13 @@
+// Makes the postgres source of a spec.
+import type { Clock } from '../../clock.ts';
+import type { Source } from '../../execute/index.ts';
+import type { PostgresSpec, SecretFrom } from '../common/spec.ts';
+import { Database } from './database.ts';
+import { PostgresSource } from './source.ts';
+
+export function openPostgres(
+  spec: PostgresSpec,
+  options: { readonly clock: Clock; readonly secret: (from: SecretFrom) => Promise<string> },
+): Source {
+  return new PostgresSource(spec, new Database(() => options.secret(spec.urlFrom)), options.clock);
+}
