@@ -21,17 +21,28 @@ export function checkVectors(target: string, column: VectorColumn | undefined, c
   }
 }
 
+/** The same for a target that stores vectors of any width, or none. */
+export function checkFinite(target: string, changes: readonly RowChange[]): void {
+  for (const row of changes.flatMap(({ upserts, touches }) => [...upserts, ...touches])) {
+    if (row.element.vector !== undefined && !isAllFinite(row.element.vector)) throw refusal(target, row, NOT_FINITE);
+  }
+}
+
+const NOT_FINITE = 'has a vector that holds NaN or infinity: the model is broken';
+
+const refusal = (target: string, { source, key }: TargetRow, problem: string): StepError =>
+  new StepError('invalid', `target ${target}: a row of ${source}/${key} ${problem}`);
+
 function checkVector(target: string, column: VectorColumn, row: TargetRow, vector: Float32Array | undefined): void {
   const problem = problemOf(column, vector);
-  if (problem === undefined) return;
-  throw new StepError('invalid', `target ${target}: a row of ${row.source}/${row.key} ${problem}`);
+  if (problem !== undefined) throw refusal(target, row, problem);
 }
 
 function problemOf({ dimensions }: VectorColumn, vector: Float32Array | undefined): string | undefined {
   if (vector === undefined) return `has no vector, and the target stores ${dimensions} dimensions: add an embed step`;
   if (vector.length !== dimensions)
     return `has a vector of ${vector.length} dimensions, and the target stores ${dimensions}: make embed and target agree`;
-  return isAllFinite(vector) ? undefined : 'has a vector that holds NaN or infinity: the model is broken';
+  return isAllFinite(vector) ? undefined : NOT_FINITE;
 }
 
 /** `x - x` is 0 for a finite number and NaN for others: one pass without a call for each number. */

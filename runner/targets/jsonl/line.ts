@@ -1,0 +1,26 @@
+// One row as one line of JSON, its keys always in one order, so that equal rows are equal bytes.
+import type { TargetRow } from '../../execute/index.ts';
+
+export function lineOf({ id, owner, source, key, element }: TargetRow, vector: readonly number[] | undefined): string {
+  const { text, place, language, fields } = element;
+  return JSON.stringify({ id, source, key, owner, text, place: place && placeOf(place), language, fields, vector });
+}
+
+type Place = NonNullable<TargetRow['element']['place']>;
+
+const placeOf = ({ startByte, endByte, startLine, endLine }: Place): Place => ({
+  startByte,
+  endByte,
+  startLine,
+  endLine,
+});
+
+/** Whether a line looks like one of ours: a file that begins with another one is not overwritten. */
+export function isOurLine(line: string): boolean {
+  try {
+    const row = JSON.parse(line) as { id?: unknown; owner?: unknown };
+    return typeof row.id === 'string' && /^[0-9a-f]{32}$/.test(row.id) && typeof row.owner === 'string';
+  } catch {
+    return false;
+  }
+}
