@@ -1,0 +1,485 @@
+// What the tree promises, rule by rule (docs/fairness.md). Each test names the rule that it is about.
+import { describe, expect, test } from 'vitest';
+import { World } from './world.ts';
+
+describe('A1: a free slot is taken at once', () => {
+  test('a lone update uses every slot: none is reserved', () => {
+    const world = new World({ slots: 8 });
+    world.askMany(world.update('lone'), 'r', 10);
+    expect(world.executing()).toHaveLength(8);
+  });
+
+  test('nobody barges: a run that asks while another waits does not overtake it', () => {
+    const world = new World({ slots: 1 });
+    const update = world.update('u');
+    const first = world.ask(update, 'first');
+    world.ask(update, 'second');
+    world.ask(update, 'third');
+    world.end(first);
+    expect(world.order()).toEqual(['first', 'second']);
+  });
+});
+
+describe('A2: a freed slot goes to the branch that holds the fewest, then to the one that waited longest', () => {
+  test('a small update is served before the backlog of a big one', () => {
+    const world = new World({ slots: 4 });
+    const big = world.askMany(world.update('big'), 'b', 100);
+    world.ask(world.update('small'), 's');
+    world.end(big[0]!);
+    expect(world.order().at(-1)).toBe('s');
+  });
+
+  test('among equals the one whose present spell of waiting began first', () => {
+    const world = new World({ slots: 2 });
+    const [a, b] = [world.update('a'), world.update('b')];
+    const [a1, b1] = [world.ask(a, 'a1'), world.ask(b, 'b1')];
+    world.ask(b, 'b2');
+    world.ask(a, 'a2');
+    world.end(a1);
+    world.end(b1);
+    expect(world.order()).toEqual(['a1', 'b1', 'a2', 'b2']);
+    const again = new World({ slots: 2 });
+    const [c, d] = [again.update('c'), again.update('d')];
+    const [c1, d1] = [again.ask(c, 'c1'), again.ask(d, 'd1')];
+    again.ask(d, 'd2');
+    again.ask(c, 'c2');
+    again.end(d1);
+    again.end(c1);
+    expect(again.order()).toEqual(['c1', 'd1', 'd2', 'c2']);
+  });
+
+  test('a spell that ended counts no more: who comes back waits behind who has waited meanwhile', () => {
+    const world = new World({ slots: 1 });
+    const [a, b, c] = [world.update('a'), world.update('b'), world.update('c')];
+    const held = world.ask(c, 'c1');
+    const early = world.ask(a, 'a1');
+    world.ask(b, 'b1');
+    world.took(world.tree.withdraw(early));
+    world.ask(a, 'a2');
+    world.end(held);
+    expect(world.order()).toEqual(['c1', 'b1']);
+  });
+
+  test('inside one update runs go in order of arrival', () => {
+    const world = new World({ slots: 1 });
+    world.askMany(world.update('u'), 'r', 20);
+    world.drain();
+    expect(world.order()).toEqual(Array.from({ length: 20 }, (_, i) => `r${i + 1}`));
+  });
+
+  test('the slot goes down level by level: many updates of one live source gain nothing beside another source', () => {
+    const world = new World({ slots: 2 });
+    const [docs, code] = [world.source('docs'), world.source('code')];
+    const held = world.ask(world.update('d0', docs), 'd0');
+    world.ask(world.update('c0', code), 'c0');
+    for (let i = 1; i <= 5; i++) world.ask(world.update(`d${i}`, docs), `d${i}`);
+    world.ask(world.update('c1', code), 'c1');
+    world.end(held);
+    world.end(world.granted[1]!);
+    expect(world.order()).toEqual(['d0', 'c0', 'd1', 'c1']);
+  });
+
+  test('a live source that another one mounted counts inside it, not beside it', () => {
+    const world = new World({ slots: 2 });
+    const outer = world.source('outer');
+    const inner = world.source('inner', outer);
+    const other = world.source('other');
+    const held = world.ask(world.update('i', inner), 'i1');
+    world.ask(world.update('x', other), 'x1');
+    world.ask(world.update('o', outer), 'o1');
+    world.ask(world.update('y', other), 'y1');
+    world.end(world.granted[1]!);
+    expect(world.order().at(-1)).toBe('y1');
+    world.end(held);
+    expect(world.order().at(-1)).toBe('o1');
+  });
+});
+
+describe('A4, A5: the limit holds, and nobody eligible waits while a slot is free', () => {
+  test('a waiter that is cancelled loses no wake-up: the next one is served', () => {
+    const world = new World({ slots: 1 });
+    const update = world.update('u');
+    const first = world.ask(update, 'first');
+    const cancelled = world.ask(update, 'cancelled');
+    world.ask(update, 'next');
+    world.took(world.tree.withdraw(cancelled));
+    world.end(first);
+    expect(world.order()).toEqual(['first', 'next']);
+  });
+
+  test('1,000 random cancels leave the pool full, and every count at 0 when all is over', () => {
+    const world = new World({ slots: 16 });
+    const updates = Array.from({ length: 7 }, (_, i) => world.update(`u${i}`));
+    const runs = Array.from({ length: 3_000 }, (_, i) => world.ask(updates[(i * 31) % 7]!, `r${i}`));
+    for (let i = 0; i < 1_000; i++) {
+      const run = runs[(i * 7919) % 3_000]!;
+      if (run.state === 'waiting') world.took(world.tree.withdraw(run));
+    }
+    expect(world.executing()).toHaveLength(16);
+    world.drain();
+    expect(runs.every((run) => run.state === 'ended')).toBe(true);
+    expect(world.ask(updates[0]!, 'after').state).toBe('granted');
+  });
+
+  test('A6: a lowered limit takes nothing away and takes effect as runs end', () => {
+    const world = new World({ slots: 4 });
+    const runs = world.askMany(world.update('u'), 'r', 10);
+    world.took(world.tree.setSlots(2));
+    expect(world.executing()).toHaveLength(4);
+    world.end(runs[0]!);
+    world.end(runs[1]!);
+    expect(world.executing()).toHaveLength(2);
+    world.end(runs[2]!);
+    expect(world.executing()).toHaveLength(2);
+  });
+
+  test('a raised limit is filled at once', () => {
+    const world = new World({ slots: 1 });
+    world.askMany(world.update('u'), 'r', 10);
+    world.took(world.tree.setSlots(6));
+    expect(world.executing()).toHaveLength(6);
+  });
+});
+
+describe('A7: a parent that waits lends its slot to one child at a time', () => {
+  test('the first child needs no slot of the pool, and the loan passes on in order', () => {
+    const world = new World({ slots: 1 });
+    const update = world.update('u');
+    const parent = world.ask(update, 'parent');
+    const children = world.askMany(update, 'child', 3, { lender: parent });
+    expect(world.order()).toEqual(['parent', 'child1']);
+    expect([children[0]!.loanOf, parent.isExecuting]).toEqual([parent, false]);
+    world.end(children[0]!);
+    world.end(children[1]!);
+    world.end(children[2]!);
+    expect(world.order()).toEqual(['parent', 'child1', 'child2', 'child3']);
+    expect(parent.isExecuting).toBe(true);
+  });
+
+  test.for([1, 2, 5, 20, 200])('any depth completes on one slot: a chain of %d nested runs', (depth) => {
+    const world = new World({ slots: 1 });
+    const update = world.update('u');
+    const chain = [world.ask(update, 'root')];
+    for (let i = 1; i < depth; i++) {
+      chain.push(world.ask(update, `r${i}`, { lender: chain.at(-1)! }));
+      expect(world.executing()).toEqual([chain.at(-1)]);
+    }
+    for (const run of chain.reverse()) world.end(run);
+    expect(world.inFlight()).toEqual([]);
+  });
+
+  test('a tree of depth 5 and width 3 completes on one slot', () => {
+    const world = new World({ slots: 1 });
+    const update = world.update('u');
+    let ended = 0;
+    const run = (parent: ReturnType<World['ask']> | undefined, depth: number): void => {
+      const own = world.ask(update, `d${depth}`, parent && { lender: parent });
+      expect(own.state).toBe('granted');
+      if (depth < 5) for (let i = 0; i < 3; i++) run(own, depth + 1);
+      world.end(own);
+      ended++;
+    };
+    run(undefined, 1);
+    expect(ended).toBe(121);
+  });
+
+  test('a child that waits takes whichever comes first, the pool or the loan', () => {
+    const world = new World({ slots: 2 });
+    const update = world.update('u');
+    const parent = world.ask(update, 'parent');
+    const other = world.ask(world.update('other'), 'other');
+    const [first, second] = world.askMany(update, 'child', 2, { lender: parent });
+    expect(second!.state).toBe('waiting');
+    world.end(other);
+    expect([second!.state, second!.loanOf]).toEqual(['granted', undefined]);
+    world.end(first!);
+    expect(parent.borrower).toBeUndefined();
+  });
+
+  test('a parent that ends while it lends leaves the slot with the borrower, and the slot comes back once', () => {
+    const world = new World({ slots: 1 });
+    const update = world.update('u');
+    const parent = world.ask(update, 'parent');
+    const child = world.ask(update, 'child', { lender: parent });
+    const waiter = world.ask(world.update('v'), 'waiter');
+    world.end(parent);
+    expect([child.state, waiter.state]).toEqual(['granted', 'waiting']);
+    world.end(child);
+    expect(waiter.state).toBe('granted');
+    expect(world.executing()).toHaveLength(1);
+  });
+
+  test('when a lender closes, children that waited for the loan wait for the pool', () => {
+    const world = new World({ slots: 1 });
+    const update = world.update('u');
+    const parent = world.ask(update, 'parent');
+    const [first, second] = world.askMany(update, 'child', 2, { lender: parent });
+    world.took(world.tree.closeLoan(parent));
+    world.end(first!);
+    expect(second!.state).toBe('waiting');
+    world.end(parent);
+    expect([second!.state, second!.loanOf]).toEqual(['granted', undefined]);
+  });
+
+  test('a loan counts once: nesting does not make an update look heavier than it is', () => {
+    const world = new World({ slots: 3 });
+    const [deep, flat] = [world.update('deep'), world.update('flat')];
+    const root = world.ask(deep, 'root');
+    const child = world.ask(deep, 'child', { lender: root });
+    world.ask(deep, 'grandchild', { lender: child });
+    world.ask(flat, 'f1');
+    world.ask(flat, 'f2');
+    const wanted = world.ask(deep, 'deep2');
+    world.ask(flat, 'f3');
+    world.end(world.granted.find((run) => world.nameOf(run) === 'f1')!);
+    expect(wanted.state).toBe('granted');
+  });
+
+  test('A4: runs in flight never exceed the limit times the depth', () => {
+    const world = new World({ slots: 4 });
+    const update = world.update('u');
+    const roots = world.askMany(update, 'root', 30);
+    for (let round = 0; round < 40; round++) {
+      for (const run of world.inFlight().filter((run) => run.loanOf === undefined && run.borrower === undefined)) {
+        if (roots.includes(run)) world.ask(update, `child${round}`, { lender: run });
+      }
+      expect(world.inFlight().length).toBeLessThanOrEqual(4 * 2);
+      expect(world.executing().length).toBeLessThanOrEqual(4);
+      const leaf = world.inFlight().find((run) => run.borrower === undefined);
+      if (leaf !== undefined) world.end(leaf);
+    }
+  });
+});
+
+describe('A8: a live source borrows the slot of the run that mounted it, as long as that run lasts', () => {
+  test('its updates need no slot of the pool at first, and take slots of the pool afterwards', () => {
+    const world = new World({ slots: 1 });
+    const mounting = world.ask(world.update('u', world.source('outer')), 'mounting');
+    const outer = world.source('outer2');
+    const inner = world.tree.openSource(outer, 'inner', { mountedBy: mounting });
+    const [first, second] = [world.ask(world.update('c1', inner), 'c1'), world.ask(world.update('c2', inner), 'c2')];
+    expect([first.state, first.loanOf, second.state]).toEqual(['granted', mounting, 'waiting']);
+    world.end(first);
+    expect(second.loanOf).toBe(mounting);
+    world.end(mounting);
+    world.end(second);
+    const third = world.ask(world.update('c3', inner), 'c3');
+    expect([third.state, third.loanOf]).toEqual(['granted', undefined]);
+  });
+});
+
+describe('A9: one execution of a component at a time', () => {
+  test('the others wait without a slot and share the outcome', () => {
+    const world = new World({ slots: 4 });
+    const options = { component: 'docs/a.md', version: 'v1' };
+    const first = world.ask(world.update('a'), 'first', options);
+    const twin = world.ask(world.update('b'), 'twin', options);
+    world.askMany(world.update('c'), 'r', 3);
+    expect([twin.state, world.executing().length]).toEqual(['following', 4]);
+    expect(world.end(first)).toEqual([twin]);
+    expect(twin.state).toBe('ended');
+    expect(world.order()).not.toContain('twin');
+  });
+
+  test('a failed run is not reused: a waiter executes', () => {
+    const world = new World({ slots: 4 });
+    const options = { component: 'docs/a.md', version: 'v1' };
+    const first = world.ask(world.update('a'), 'first', options);
+    const twin = world.ask(world.update('b'), 'twin', options);
+    expect(world.end(first, 'failed')).toEqual([]);
+    expect(twin.state).toBe('granted');
+  });
+
+  test('another version executes after the one that runs, never beside it', () => {
+    const world = new World({ slots: 4 });
+    const first = world.ask(world.update('a'), 'first', { component: 'docs/a.md', version: 'v1' });
+    const newer = world.ask(world.update('b'), 'newer', { component: 'docs/a.md', version: 'v2' });
+    expect(newer.state).toBe('following');
+    world.end(first);
+    expect(newer.state).toBe('granted');
+  });
+
+  test('of two that both wait the small update does not wait in the queue of the big one', () => {
+    const world = new World({ slots: 2 });
+    const big = world.update('big');
+    const held = world.ask(big, 'b0');
+    world.askMany(big, 'b', 50);
+    const queued = world.ask(big, 'last', { component: 'docs/a.md', version: 'v1' });
+    const fix = world.ask(world.update('fix'), 'fix', { component: 'docs/a.md', version: 'v2' });
+    world.end(held);
+    expect([fix.state, queued.state]).toEqual(['granted', 'following']);
+  });
+});
+
+describe('A11: weights, costs and limits, off unless somebody sets them', () => {
+  test('weights are exact: 3 to 1 of 400 slots is 300 to 100', () => {
+    const world = new World({ slots: 400 });
+    const [heavy, light] = [world.source('heavy', world.pool, 3), world.source('light')];
+    const warm = world.askMany(world.update('w'), 'w', 400);
+    const runs = world.askMany(world.update('h', heavy), 'h', 400);
+    world.askMany(world.update('l', light), 'l', 400);
+    for (const run of warm) world.end(run);
+    expect(runs.filter((run) => run.state === 'granted')).toHaveLength(300);
+  });
+
+  test('F70: an edited weight decides the next freed slot, for the backlog too', () => {
+    const world = new World({ slots: 4 });
+    const [a, b] = [world.source('a'), world.source('b')];
+    const held = world.askMany(world.update('a1', a), 'a', 20);
+    world.askMany(world.update('b1', b), 'b', 20);
+    world.end(held[0]!);
+    world.end(held[1]!);
+    world.tree.setWeight(a, 3);
+    world.end(world.inFlight().find((run) => world.nameOf(run).startsWith('b'))!);
+    expect(world.order().at(-1)).toMatch(/^a/);
+  });
+
+  test('cost in bytes: the branch with fewer bytes in flight is served, though it holds more slots', () => {
+    const world = new World({ slots: 4, cost: 'bytes' });
+    const [heavy, light] = [world.update('heavy'), world.update('light')];
+    world.ask(heavy, 'h1', { bytes: 1_000 });
+    const held = world.askMany(light, 'l', 3, { bytes: 10 });
+    const [nextHeavy, nextLight] = [world.ask(heavy, 'h2', { bytes: 1_000 }), world.ask(light, 'l4', { bytes: 10 })];
+    world.end(held[0]!);
+    expect([nextHeavy.state, nextLight.state]).toEqual(['waiting', 'granted']);
+  });
+
+  test('a branch that its own limit stops is passed over and holds nobody back', () => {
+    const world = new World({ slots: 8 });
+    const source = world.tree.openSource(world.pool, 'bounded', { limits: { rows: 10 } });
+    const bounded = world.askMany(world.update('b', source), 'b', 4, { rows: 5 });
+    const free = world.askMany(world.update('f'), 'f', 4, { rows: 5 });
+    expect(bounded.map((run) => run.state)).toEqual(['granted', 'granted', 'waiting', 'waiting']);
+    expect(free.every((run) => run.state === 'granted')).toBe(true);
+    world.end(bounded[0]!);
+    expect(bounded[2]!.state).toBe('granted');
+  });
+
+  test('an item heavier than a limit runs alone under it, and never waits for ever', () => {
+    const world = new World({ slots: 8, limits: { bytes: 100 } });
+    const update = world.update('u');
+    const small = world.ask(update, 'small', { bytes: 60 });
+    const giant = world.ask(update, 'giant', { bytes: 5_000 });
+    expect(giant.state).toBe('waiting');
+    world.end(small);
+    expect(giant.state).toBe('granted');
+    const next = world.ask(update, 'next', { bytes: 1 });
+    expect(next.state).toBe('waiting');
+    world.end(giant);
+    expect(next.state).toBe('granted');
+  });
+
+  test('limits hold at three levels: the pool, the source, and the children of one run', () => {
+    const world = new World({ slots: 64, limits: { rows: 100 } });
+    const source = world.tree.openSource(world.pool, 's', { limits: { rows: 50 } });
+    const update = world.update('u', source);
+    const parent = world.ask(update, 'parent');
+    world.took(world.tree.limitChildren(parent, { rows: 20 }));
+    const children = world.askMany(update, 'c', 10, { lender: parent, rows: 10 });
+    expect(children.filter((run) => run.state === 'granted')).toHaveLength(2);
+    const siblings = world.askMany(update, 's', 10, { rows: 10 });
+    expect(siblings.filter((run) => run.state === 'granted')).toHaveLength(3);
+    const others = world.askMany(world.update('v'), 'o', 10, { rows: 10 });
+    expect(others.filter((run) => run.state === 'granted')).toHaveLength(5);
+  });
+});
+
+describe('A12: a run needs a class of runner', () => {
+  test('a branch whose runs all need a class without room is passed over as if it did not wait', () => {
+    const world = new World({ slots: 4, rooms: { cpu: 4, gpu: 1 } });
+    const gpu = world.askMany(world.update('g'), 'g', 50, { runnerClass: 'gpu' });
+    const cpu = world.askMany(world.update('c'), 'c', 3, { runnerClass: 'cpu' });
+    expect(gpu.filter((run) => run.state === 'granted')).toHaveLength(1);
+    expect(cpu.every((run) => run.state === 'granted')).toBe(true);
+  });
+
+  test('F57: a thousand hopeless heads do not hide the one that can run', () => {
+    const world = new World({ slots: 4, rooms: { cpu: 1, gone: 0 } });
+    const updates = Array.from({ length: 1_000 }, (_, i) => world.update(`h${i}`));
+    for (const update of updates) world.ask(update, 'h', { runnerClass: 'gone' });
+    expect(world.ask(world.update('u'), 'runs', { runnerClass: 'cpu' }).state).toBe('granted');
+  });
+
+  test('a parent that waits for a child takes no room in its class', () => {
+    const world = new World({ slots: 4, rooms: { cpu: 1 } });
+    const update = world.update('u');
+    const parent = world.ask(update, 'parent', { runnerClass: 'cpu' });
+    const child = world.ask(update, 'child', { lender: parent, runnerClass: 'cpu' });
+    expect([child.state, parent.isExecuting]).toEqual(['granted', false]);
+  });
+
+  test('room that comes is filled at once, and room that goes takes nothing from running runs', () => {
+    const world = new World({ slots: 8, rooms: { cpu: 0 } });
+    const runs = world.askMany(world.update('u'), 'r', 6, { runnerClass: 'cpu' });
+    world.took(world.tree.setRoom('cpu', 4));
+    expect(world.executing()).toHaveLength(4);
+    world.took(world.tree.setRoom('cpu', 1));
+    expect(world.executing()).toHaveLength(4);
+    for (const run of runs.slice(0, 3)) world.end(run);
+    expect(world.executing()).toHaveLength(1);
+  });
+});
+
+describe('weak spots of fewest held first, each a property', () => {
+  test('F51: an endless stream of one-run updates holds a big update to one slot, never to zero', () => {
+    const world = new World({ slots: 4 });
+    const big = world.askMany(world.update('big'), 'b', 1_000);
+    let fresh = 0;
+    for (let i = 0; i < 8; i++) world.ask(world.update(`s${fresh}`), `s${fresh++}`);
+    for (let step = 0; step < 400; step++) {
+      world.ask(world.update(`s${fresh}`), `s${fresh++}`);
+      world.end(world.inFlight()[0]!);
+    }
+    const done = big.filter((run) => run.state === 'ended').length;
+    expect(done, 'the big update moves: about one slot in four').toBeGreaterThan(60);
+  });
+
+  test('F49: each of five updates that keep waiting has a fifth of the slots once as many were freed', () => {
+    const world = new World({ slots: 20 });
+    world.askMany(world.update('u0'), 'u0-', 500);
+    for (let i = 1; i < 5; i++) world.askMany(world.update(`u${i}`), `u${i}-`, 500);
+    for (let i = 0; i < 20; i++) world.end(world.inFlight()[0]!);
+    for (let i = 0; i < 5; i++) {
+      const held = world.inFlight().filter((run) => world.nameOf(run).startsWith(`u${i}-`)).length;
+      expect(held).toBeGreaterThanOrEqual(4);
+    }
+  });
+
+  test('F58: splitting work into a hundred updates gains nothing beside another source', () => {
+    const world = new World({ slots: 10 });
+    const [split, whole] = [world.source('split'), world.source('whole')];
+    const warm = world.askMany(world.update('warm'), 'w', 10);
+    for (let i = 0; i < 100; i++) world.ask(world.update(`p${i}`, split), `p${i}`);
+    const runs = world.askMany(world.update('x', whole), 'x', 100);
+    for (const run of warm) world.end(run);
+    expect(runs.filter((run) => run.state === 'granted')).toHaveLength(5);
+  });
+});
+
+describe('removal of a branch', () => {
+  test('withdraws what waits, leaves running runs their slots, and counts them until they end', () => {
+    const world = new World({ slots: 1 });
+    const source = world.source('gone');
+    const update = world.update('u', source);
+    const [running, waiting] = world.askMany(update, 'r', 2);
+    const other = world.ask(world.update('v'), 'other');
+    const { withdrawn, granted } = world.tree.remove(source);
+    expect([withdrawn, granted]).toEqual([[waiting], []]);
+    expect(() => world.ask(update, 'late')).toThrow(/removed/);
+    world.end(running!);
+    expect(other.state).toBe('granted');
+  });
+});
+
+describe('misuse is refused at once', () => {
+  test('a slot that was given back cannot be given back again', () => {
+    const world = new World();
+    const run = world.ask(world.update('u'), 'r');
+    world.end(run);
+    expect(() => world.end(run)).toThrow(/nothing to release/);
+  });
+
+  test.for([0, -1, 1.5, 1_000_001, Number.NaN])('a limit of %d slots', (slots) => {
+    expect(() => new World({ slots })).toThrow(/1 to 1,?000,?000|integer/);
+  });
+});
