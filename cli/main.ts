@@ -4,6 +4,12 @@ import './compile-cache.ts';
 import { CommandError, EXIT } from './exit.ts';
 import { createProgram } from './program.ts';
 
+// A reader that has seen enough, such as `head`, is no error.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit();
+});
+
 const called = process.argv.slice(2);
 const program = await createProgram((entry) => called.includes(entry.name));
 try {

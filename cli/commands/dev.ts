@@ -31,6 +31,8 @@ async function run(options: Options): Promise<void> {
   const objects = await loadPipelines(options.file, around);
   rememberRun(options.file, around);
   const session = new Session(reporterFor(options.output));
+  for (const { label, sources } of objects)
+    if (sources.length === 0) session.reporter.note(`Pipeline ${label}: no live source feeds it`);
   await session.run(objects, async (pipelines) => {
     if (options.watch === true) {
       for (const pipeline of pipelines) pipeline.watch(options.allowDeletes === true);

@@ -1,5 +1,6 @@
 // `fairlead query`: hybrid search in what was indexed.
 import { type Command, InvalidArgumentError } from 'commander';
+import { CommandError } from '../exit.ts';
 import { answersText } from '../local/answers.ts';
 import { choosePipeline, loadPipelines } from '../local/objects.ts';
 import { addFiles, addOutput, addPipeline, type FileOptions } from '../local/options.ts';
@@ -33,6 +34,7 @@ function parseLimit(text: string): number {
 }
 
 async function run(text: string, { file, output, pipeline, limit, target }: Options): Promise<void> {
+  if (text.trim() === '') throw new CommandError('say what to look for: the text is empty', 'usage');
   const objects = choosePipeline(await loadPipelines(file, surroundings()), pipeline);
   const results = await search(objects, { text, limit, ...(target !== undefined && { target }) });
   process.stdout.write(output === 'json' ? `${JSON.stringify({ query: text, results })}\n` : answersText(results));

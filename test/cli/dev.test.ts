@@ -58,15 +58,9 @@ test('query finds by words and prints path, lines, score and passage; no file ne
     query: 'joins two ropes',
     results: [{ rank: 1, path: 'knots.txt', lines: { start: 1, end: 3 }, source: 'files', pipeline: 'notes' }],
   });
-  const text = await space.run('query', 'full moon', '-k', '1');
+  // -f takes one path and leaves what follows to the command.
+  const text = await space.run('query', '-k', '1', '-f', 'pipeline.yaml', 'full moon');
   expect(text.stdout).toMatch(/^1\. tides\.txt:1-1 {2}score 0\.\d{4}\n {3}Spring tides follow the full moon\.\n$/);
-});
-
-test('-f takes one path and leaves what follows to the command', async () => {
-  const space = new Workspace();
-  space.write('files/a.txt', 'The anchor holds.\n');
-  await space.run('dev', '-f', 'pipeline.yaml');
-  expect((await space.run('query', '-f', 'pipeline.yaml', 'anchor')).stdout).toContain('a.txt:1-1');
 });
 
 test('query before anything was indexed says what to do', async () => {
@@ -75,6 +69,17 @@ test('query before anything was indexed says what to do', async () => {
     code: 1,
     stderr: 'Pipeline notes: nothing was indexed yet; run fairlead dev first\n',
   });
+});
+
+test('a question without words is refused', async () => {
+  expect(await new Workspace().run('query', ' ', '-f', 'pipeline.yaml')).toMatchObject({ code: 64, stdout: '' });
+});
+
+test('a Pipeline that nothing feeds is told apart from one that has nothing to do', async () => {
+  const space = new Workspace();
+  space.write('pipeline.yaml', pipelineText().split('---')[0]!);
+  const { code, stderr } = await space.run('dev', '-f', 'pipeline.yaml');
+  expect({ code, stderr }).toEqual({ code: 0, stderr: 'Pipeline notes: no live source feeds it\n' });
 });
 
 test('a command without -f in a folder where nothing ran says so and exits with 64', async () => {
@@ -127,10 +132,6 @@ test('plan says per item what would change, exits with 2, and writes nothing', a
   space.write('files/b.txt', 'Bilge.\n');
   expect((await space.run('plan', '-f', 'pipeline.yaml')).stdout).toContain('+ a.txt  new\n');
   await space.run('dev', '-f', 'pipeline.yaml');
-  expect(await space.run('plan')).toMatchObject({
-    code: 0,
-    stdout: 'notes/files: 0 to add, 0 to process again, 0 to delete, 2 unchanged\n',
-  });
   space.write('files/b.txt', 'Boom.\n');
   space.write('files/c.txt', 'Capstan.\n');
   space.remove('files/a.txt');
@@ -140,6 +141,11 @@ test('plan says per item what would change, exits with 2, and writes nothing', a
     '~ b.txt  changed\n+ c.txt  new\n- a.txt  gone from the source\nnotes/files: 1 to add, 1 to process again, 1 to delete, 0 unchanged\n',
   );
   expect(space.keys()).toEqual(['a.txt', 'b.txt']);
+  await space.run('dev');
+  expect(await space.run('plan')).toMatchObject({
+    code: 0,
+    stdout: 'notes/files: 0 to add, 0 to process again, 0 to delete, 2 unchanged\n',
+  });
 });
 
 test('an edit of the spec that changes results processes every item again; one that does not processes none', async () => {
