@@ -101,6 +101,7 @@ const sourcePlans = (open: Opened, options: SourceOptions): ReadonlyMap<string, 
 function sourcePlan(open: Opened, { name, spec, base }: NamedSource, options: SourceOptions): SourcePlan {
   const { clock, secret, folders } = options;
   const cacheDir = join(folders.home, 'cache');
-  const source = open.add(openSource(spec.source, { name, clock, cacheDir, baseDir: base, secret }));
+  const keepDir = join(folders.home, 'kept');
+  const source = open.add(openSource(spec.source, { name, clock, cacheDir, keepDir, baseDir: base, secret }));
   return { source, deleteGuard: spec.deleteGuard };
 }

@@ -8,3 +8,7 @@ export type {
   SymlinkPolicy,
 } from './common/spec.ts';
 export { openSource, type SourceOptions, type SourceSpec } from './open.ts';
+export { type FindPushSource, pushListener } from './push/listener.ts';
+export { SIGNATURE_HEADER, signatureOf, TIME_HEADER } from './push/message.ts';
+export { type PushReply, PushSource } from './push/source.ts';
+export type { PushStore, StoredItem } from './push/store.ts';

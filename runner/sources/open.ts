@@ -3,10 +3,12 @@ import type { Clock } from '../clock.ts';
 import type { Source } from '../execute/index.ts';
 import { StepError } from '../sdk/index.ts';
 import { LazySource, LazyWatchedSource } from './common/lazy.ts';
-import type { DirectorySpec, GitSpec, HttpSpec, PostgresSpec, SecretFrom } from './common/spec.ts';
+import type { DirectorySpec, GitSpec, HttpSpec, PostgresSpec, PushSpec, SecretFrom } from './common/spec.ts';
 import { directorySettings } from './directory/settings.ts';
 import { DirectorySource } from './directory/source.ts';
 import { openGit } from './git/open.ts';
+import { openPush } from './push/open.ts';
+import type { PushStore } from './push/store.ts';
 
 /** Exactly one kind is set. */
 export interface SourceSpec {
@@ -14,6 +16,7 @@ export interface SourceSpec {
   readonly git?: GitSpec | undefined;
   readonly http?: HttpSpec | undefined;
   readonly postgres?: PostgresSpec | undefined;
+  readonly push?: PushSpec | undefined;
 }
 
 export interface SourceOptions {
@@ -22,6 +25,10 @@ export interface SourceOptions {
   readonly clock: Clock;
   /** Folder that sources may fill with what can be fetched again, such as clones. Made if it is missing. */
   readonly cacheDir: string;
+  /** Folder that lasts, for what nobody can be asked for again (items of a push source). Absent: such sources are refused. */
+  readonly keepDir?: string;
+  /** Where pushed items are kept instead, when several runners share them. */
+  readonly pushStore?: PushStore;
   /** Where relative paths of the spec start. */
   readonly baseDir: string;
   /** Value of a secret, read anew at each call, so that a rotated one is picked up. Throws a message for people that names the reference. */
@@ -39,5 +46,6 @@ export function openSource(spec: SourceSpec, options: SourceOptions): Source {
     const canWatch = postgres.channel !== undefined || postgres.watermark !== undefined;
     return canWatch ? new LazyWatchedSource(load) : new LazySource(load);
   }
+  if (spec.push) return openPush(spec.push, options);
   throw new StepError('invalid', `the source of ${options.name} names no kind that this runner knows`);
 }

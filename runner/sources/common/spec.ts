@@ -84,3 +84,11 @@ export interface PostgresSpec {
   /** Channel of NOTIFY whose payload is a key; an empty payload asks for a full cycle. */
   readonly channel?: string | undefined;
 }
+
+export interface PushSpec {
+  readonly secretFrom: SecretFrom;
+  /** Quantity of bytes such as `1Mi`. Default 1Mi. */
+  readonly maxItemBytes?: string | number | undefined;
+  /** How far the time of a signature may be from ours. Default 5m. */
+  readonly tolerance?: DurationText | undefined;
+}

@@ -1,0 +1,35 @@
+// Makes the push source of a spec.
+import { join } from 'node:path';
+import type { Clock } from '../../clock.ts';
+import { StepError } from '../../sdk/index.ts';
+import { durationMs } from '../common/duration.ts';
+import { quantityBytes } from '../common/quantity.ts';
+import type { PushSpec, SecretFrom } from '../common/spec.ts';
+import { PushSource } from './source.ts';
+import { FolderPushStore, type PushStore } from './store.ts';
+
+export interface PushOpenOptions {
+  readonly name: string;
+  readonly clock: Clock;
+  readonly secret: (from: SecretFrom) => Promise<string>;
+  /** Folder that lasts. */
+  readonly keepDir?: string;
+  /** Store that several runners share, instead of the folder. */
+  readonly pushStore?: PushStore;
+}
+
+/** Throws StepError (`invalid`) where nothing is there that keeps what is sent. */
+export function openPush(spec: PushSpec, options: PushOpenOptions): PushSource {
+  const { name, keepDir, clock } = options;
+  const store =
+    options.pushStore ?? (keepDir && new FolderPushStore(join(keepDir, `push-${encodeURIComponent(name)}`)));
+  if (store === undefined || store === '')
+    throw new StepError('invalid', `the push source ${name} has no place that keeps what is sent to it`);
+  return new PushSource({
+    store,
+    clock,
+    secret: async () => (await options.secret(spec.secretFrom)).trim(),
+    maxItemBytes: quantityBytes(spec.maxItemBytes ?? '1Mi'),
+    toleranceMs: durationMs(spec.tolerance ?? '5m'),
+  });
+}
