@@ -1,6 +1,5 @@
 #!/usr/bin/env node
 // `fairlead`: the command line. Data goes to standard output, everything else to standard error.
-import './compile-cache.ts';
 import { CommandError, EXIT } from './exit.ts';
 import { createProgram } from './program.ts';
 

@@ -21,7 +21,7 @@ const heading = (text: string) => say(`\n── ${text} ${'─'.repeat(Math.max(
 /** Runs `fairlead` as a user would, and fails with it. */
 function fairlead(...args: string[]): void {
   say(`$ fairlead ${args.map((arg) => (/[\s?]/.test(arg) ? `"${arg}"` : arg)).join(' ')}`);
-  const { status } = spawnSync(process.execPath, ['cli/main.ts', ...args], { stdio: 'inherit' });
+  const { status } = spawnSync(process.execPath, ['cli/bin.mjs', ...args], { stdio: 'inherit' });
   if (status !== 0) throw new Error(`fairlead ${args[0]} ended with ${status}`);
 }
 

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-const main = fileURLToPath(new URL('../../cli/main.ts', import.meta.url));
+const main = fileURLToPath(new URL('../../cli/bin.mjs', import.meta.url));
 
 export interface CommandResult {
   /** Exit code; null: a signal ended it. */
