@@ -37,6 +37,8 @@ export class Attempts {
   readonly #run: Run;
   readonly #clock: Clock;
   readonly #random: () => number;
+  /** Tries by place; made with the first failure. */
+  #tries: Map<string, Tries> | undefined;
 
   constructor(run: Run, clock: Clock, random: () => number) {
     this.#run = run;
@@ -46,21 +48,24 @@ export class Attempts {
 
   /** `at` names the place in the run, the same in each attempt; `step` is for people. Throws RunFailure, Parked or Cancelled. */
   async try<T>(at: string, step: string | undefined, settings: RetrySettings, body: () => Promise<T>): Promise<T> {
-    let tries: Tries | undefined;
     for (;;) {
       try {
         return await body();
       } catch (thrown) {
-        if (thrown instanceof Cancelled || thrown instanceof Parked) throw thrown;
-        const error = toRunError(thrown, step);
-        tries = countFailure(tries ?? this.#resumed(at), error, this.#clock.nowMs());
-        await this.#wait(at, error, tries, settings);
+        await this.failed(at, step, settings, thrown);
       }
     }
   }
 
-  async #wait(at: string, error: RunError, tries: Tries, settings: RetrySettings): Promise<void> {
-    const decision = decideRetry(error, tries, settings, this.#clock.nowMs(), this.#random);
+  /** What was tried failed: resolves when it is to be tried again, else throws as `try` does. */
+  async failed(at: string, step: string | undefined, settings: RetrySettings, thrown: unknown): Promise<void> {
+    if (thrown instanceof Cancelled || thrown instanceof Parked) throw thrown;
+    const error = toRunError(thrown, step);
+    const nowMs = this.#clock.nowMs();
+    this.#tries ??= new Map();
+    const tries = countFailure(this.#tries.get(at) ?? this.#resumed(at), error, nowMs);
+    this.#tries.set(at, tries);
+    const decision = decideRetry(error, tries, settings, nowMs, this.#random);
     if (decision.kind === 'giveUp') throw new RunFailure(error);
     if (decision.kind === 'again') return this.#run.cancellation.sleep(this.#clock, decision.waitMs);
     await this.#run.drained();

@@ -5,11 +5,15 @@
 //       A component is recorded only if all its targets took its change: a delete is forgotten only after the target confirmed it (F35).
 //   C3. A group that a target or the store refuses is halved until the guilty component is found; the others commit.
 //   C4. Components of one group are different ones: the dispatcher runs one execution of a component at a time.
+import type { Clock } from '../clock.ts';
 import { afterThisTurn, type Gather } from './batch.ts';
+import { type Cancellation, Cancelled } from './cancellation.ts';
 import type { Commit, CommitResult, Intent, RowChange, StateStore, Target } from './ports.ts';
 
 const GROUP_MAX = 512;
 const ROWS_MAX = 8_192;
+/** How long a cancelled run waits for a commit that is on its way, to be able to say what became of it. */
+const GRACE_MS = 500;
 /** Groups on their way at once; more only helps a store or target that is far away. */
 const GROUPS_MAX = 4;
 
@@ -29,24 +33,31 @@ interface Waiting {
   readonly rows: number;
   readonly resolve: (result: Committed) => void;
   readonly reject: (error: unknown) => void;
+  /** Of the run, with what it calls when it is cancelled meanwhile. */
+  readonly cancellation: Cancellation | undefined;
+  readonly onCancel: (() => void) | undefined;
 }
 
 export class Committer {
   readonly #state: StateStore;
+  readonly #clock: Clock;
   readonly #gather: Gather;
   #waiting: Waiting[] = [];
   #groups = 0;
   #isGathering = false;
 
-  constructor(state: StateStore, gather: Gather = afterThisTurn) {
+  constructor(state: StateStore, clock: Clock, gather: Gather = afterThisTurn) {
     this.#state = state;
+    this.#clock = clock;
     this.#gather = gather;
   }
 
-  /** Rejects with the store's or target's error when this component is the one that fails. */
-  commit(pending: PendingCommit): Promise<Committed> {
+  /** Rejects with the store's or target's error when this component is the one that fails; with `Cancelled` some time after that. */
+  commit(pending: PendingCommit, cancellation?: Cancellation): Promise<Committed> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ pending, rows: rowsIn(pending), resolve, reject });
+      const onCancel = cancellation && (() => this.#clock.after(GRACE_MS, () => reject(new Cancelled(TOO_LATE))));
+      if (onCancel !== undefined) cancellation?.onCancel(onCancel);
+      this.#waiting.push({ pending, rows: rowsIn(pending), resolve, reject, cancellation, onCancel });
       this.#schedule();
     });
   }
@@ -94,11 +105,11 @@ export class Committer {
         const result = results[index];
         if (result === undefined || result.kind === 'committed') return;
         refused.add(waiting);
-        waiting.resolve(result);
+        settled(waiting).resolve(result);
       });
       return refused.size === 0 ? group : group.filter((waiting) => !refused.has(waiting));
     } catch (error) {
-      for (const waiting of outside) waiting.reject(error);
+      for (const waiting of outside) settled(waiting).reject(error);
       return group.filter((waiting) => waiting.pending.intent === undefined);
     }
   }
@@ -123,7 +134,7 @@ export class Committer {
     } catch (error) {
       const [only] = group;
       if (group.length === 1 && only !== undefined) {
-        only.reject(error);
+        settled(only).reject(error);
         return new Set([only]);
       }
       const half = group.length >> 1;
@@ -138,12 +149,12 @@ export class Committer {
       const results = await this.#state.commit(group.map((waiting) => waiting.pending.commit));
       group.forEach((waiting, index) => {
         const result = results[index] as CommitResult;
-        waiting.resolve(waiting.pending.outside.length > 0 ? { ...result, applied: true } : result);
+        settled(waiting).resolve(waiting.pending.outside.length > 0 ? { ...result, applied: true } : result);
       });
     } catch (error) {
       const [only] = group;
       if (group.length === 1 && only !== undefined) {
-        only.reject(error);
+        settled(only).reject(error);
         return;
       }
       const half = group.length >> 1;
@@ -151,6 +162,13 @@ export class Committer {
       await this.#record(group.slice(half));
     }
   }
+}
+
+const TOO_LATE = 'the commit did not end in time';
+
+function settled(waiting: Waiting): Waiting {
+  if (waiting.onCancel !== undefined) waiting.cancellation?.forget(waiting.onCancel);
+  return waiting;
 }
 
 function changesFor(pending: PendingCommit, target: Target): RowChange[] {

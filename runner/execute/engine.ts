@@ -99,9 +99,12 @@ export class Engine implements Runner {
   }
 
   async #execute(run: Run): Promise<void> {
-    const outcome = await this.#perform(run).catch(
-      (thrown: unknown): RunOutcome => ({ kind: 'failed', counts: NO_COUNTS, error: toRunError(thrown) }),
-    );
+    let outcome: RunOutcome;
+    try {
+      outcome = await this.#perform(run);
+    } catch (thrown) {
+      outcome = { kind: 'failed', counts: NO_COUNTS, error: toRunError(thrown) };
+    }
     if (this.#runs.get(run.number) !== run) return;
     this.#runs.delete(run.number);
     if (this.#runs.size === 0) this.#endurance.rest();
@@ -128,9 +131,14 @@ export class Engine implements Runner {
     }
   }
 
-  async #executeItem(run: Run): Promise<RunOutcome> {
-    const outcome = await new ItemRun(run, this.#services).execute();
-    if (run.isRoot && outcome.kind !== 'parked') await new UpdateBook(run, this.#services).close(outcome);
+  #executeItem(run: Run): Promise<RunOutcome> {
+    const ended = new ItemRun(run, this.#services).execute();
+    return run.isRoot ? this.#book(run, ended) : ended;
+  }
+
+  async #book(run: Run, ended: Promise<RunOutcome>): Promise<RunOutcome> {
+    const outcome = await ended;
+    if (outcome.kind !== 'parked') await new UpdateBook(run, this.#services).close(outcome);
     return outcome;
   }
 }
@@ -165,7 +173,7 @@ function servicesOf(options: EngineOptions): Services {
       sizeMax: OPEN_BATCH_MAX,
       gather: afterThisTurn,
     }),
-    committer: new Committer(state),
+    committer: new Committer(state, clock),
     memo: {
       entries: new Batcher((keys: readonly string[]) => state.memo.get(keys), {
         sizeMax: MEMO_BATCH_MAX,

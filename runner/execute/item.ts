@@ -14,7 +14,7 @@ import { contentHashOf } from './hash.ts';
 import { RunMemo } from './memo.ts';
 import { Nested } from './nested.ts';
 import { type CompiledComponent, itemComponent } from './plan.ts';
-import type { ComponentRef, ItemContent, ListedItem, Opened, WorkEntry } from './ports.ts';
+import type { ComponentRef, ListedItem, Opened, WorkEntry } from './ports.ts';
 import { removeComponent } from './remove.ts';
 import { type Finished, replaceCommit } from './replace.ts';
 import { DEFAULT_RETRY } from './retry.ts';
@@ -48,6 +48,11 @@ interface Wanted {
   /** Update whose entry the commit takes off. */
   readonly settles: string;
   readonly losses: number;
+}
+
+interface Reading {
+  readonly version: string;
+  readonly contentHash: string;
 }
 
 export class ItemRun {
@@ -155,11 +160,13 @@ export class ItemRun {
 
   async #process(wanted: Wanted): Promise<RunOutcome> {
     const place = this.#workplace(wanted);
-    const read = await this.#read(place);
+    const reading = this.#read(place);
+    const read = reading instanceof Promise ? await reading : reading;
     if (read === undefined) return this.#remove(wanted);
     if (this.#isUnchanged(wanted, read.contentHash)) return this.#touch(wanted, read.version);
     const component = itemComponent(this.#services.plan);
-    const exports = await this.#produce(component, place, wanted);
+    const hasSteps = component.steps.length > 0 || this.#mayHaveChildren(wanted);
+    const exports = hasSteps ? await this.#produce(component, place, wanted) : NO_EXPORTS;
     const finished: Finished = {
       owner: { path: this.#ref.path, source: this.#source, key: this.#key },
       item: { source: this.#source, key: this.#key, version: read.version },
@@ -180,7 +187,6 @@ export class ItemRun {
 
   /** Executes the steps and waits for what they mounted. */
   async #produce(component: CompiledComponent, place: Workplace, wanted: Wanted): Promise<Exports> {
-    if (component.steps.length === 0) return NO_EXPORTS;
     const isParent = component.mounts || this.#mayHaveChildren(wanted);
     const nested = isParent ? new Nested(this.#run, this.#services, this.#ref) : undefined;
     const exports = await runSteps(component, [{}], place, nested);
@@ -198,16 +204,22 @@ export class ItemRun {
   }
 
   /** What the item is now; without a step that reads, its version stands for its content. Undefined: gone. */
-  async #read(place: Workplace): Promise<{ readonly version: string; readonly contentHash: string } | undefined> {
+  #read(place: Workplace): Reading | Promise<Reading | undefined> {
     const { maxContentBytes } = this.#services.plan;
     const { version } = place.item;
-    if (maxContentBytes === undefined) return { version, contentHash: `version ${version}` };
+    return maxContentBytes === undefined
+      ? { version, contentHash: `version ${version}` }
+      : this.#readContent(place, maxContentBytes);
+  }
+
+  async #readContent(place: Workplace, maxContentBytes: number): Promise<Reading | undefined> {
     try {
-      const content: ItemContent | undefined = await place.content.read(maxContentBytes);
+      const content = await place.content.read(maxContentBytes);
       return content && { version: content.version, contentHash: contentHashOf(content.bytes) };
     } catch (thrown) {
       // What becomes of an item that is too large is for the step that reads it to say.
       if (!(thrown instanceof RunFailure) || thrown.error.class !== 'too-large') throw thrown;
+      const { version } = place.item;
       return { version, contentHash: contentHashOf(`too large ${version}`) };
     }
   }

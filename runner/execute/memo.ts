@@ -15,13 +15,18 @@ export interface MemoSources {
   readonly targets: readonly Target[];
 }
 
+interface Results {
+  readonly known: Map<string, Uint8Array>;
+  /** Keys that this run computed, and keys that it found in the state's memo. */
+  readonly computed: Set<string>;
+  readonly found: Set<string>;
+}
+
 export class RunMemo implements Memo {
   readonly #sources: MemoSources;
   readonly #isReprocess: boolean;
-  readonly #known = new Map<string, Uint8Array>();
-  /** Keys that this run computed, and keys that it found in the state's memo. */
-  readonly #computed = new Set<string>();
-  readonly #found = new Set<string>();
+  /** Made with the first look; most runs of some Pipelines never look. */
+  #results: Results | undefined;
 
   constructor(sources: MemoSources, isReprocess: boolean) {
     this.#sources = sources;
@@ -29,50 +34,62 @@ export class RunMemo implements Memo {
   }
 
   async get(keys: readonly string[]): Promise<readonly (Uint8Array | undefined)[]> {
-    if (!this.#isReprocess) await this.#look([...new Set(keys)].filter((key) => !this.#known.has(key)));
-    return keys.map((key) => this.#known.get(key));
+    const { known } = this.#open();
+    if (!this.#isReprocess) await this.#look([...new Set(keys)].filter((key) => !known.has(key)));
+    return keys.map((key) => known.get(key));
   }
 
   put(entries: readonly MemoEntry[]): void {
+    const { known, computed } = this.#open();
     for (const { key, value } of entries) {
-      this.#known.set(key, value);
-      this.#computed.add(key);
+      known.set(key, value);
+      computed.add(key);
     }
   }
 
   /** What an attempt that does not commit leaves behind (M2). */
   partial(): MemoEntry[] {
-    return this.#entries(this.#computed);
+    return this.#results === undefined ? [] : entriesOf(this.#results);
   }
 
   /** What the commit does to the state's memo; undefined: nothing. `held`: vector keys that rows hold from then on. */
   change(held: ReadonlySet<string>, retire: readonly MemoEntry[], wasMemoised: boolean): MemoChange | undefined {
-    if (!wasMemoised && retire.length === 0 && this.#known.size === 0) return undefined;
-    const put = this.#entries(this.#computed).filter(({ key }) => !held.has(key));
-    const uses = [...this.#found].filter((key) => !held.has(key) && !this.#computed.has(key));
-    const drop = [...this.#found].filter((key) => held.has(key));
+    const results = this.#results;
+    if (results === undefined)
+      return wasMemoised || retire.length > 0 ? { put: [], uses: [], drop: [], retire } : undefined;
+    const { computed, found } = results;
+    const put = entriesOf(results).filter(({ key }) => !held.has(key));
+    const uses = [...found].filter((key) => !held.has(key) && !computed.has(key));
+    const drop = [...found].filter((key) => held.has(key));
     if (!wasMemoised && put.length + uses.length + drop.length + retire.length === 0) return undefined;
     return { put, uses, drop, retire };
   }
 
-  #entries(keys: ReadonlySet<string>): MemoEntry[] {
-    return [...keys].map((key) => ({ key, value: this.#known.get(key) ?? new Uint8Array() }));
+  #open(): Results {
+    this.#results ??= { known: new Map(), computed: new Set(), found: new Set() };
+    return this.#results;
   }
 
   async #look(keys: readonly string[]): Promise<void> {
     if (keys.length === 0) return;
+    const { known, found } = this.#open();
     const entries = await Promise.all(keys.map((key) => this.#sources.entries.ask(key)));
     const missing: string[] = [];
     keys.forEach((key, index) => {
       const value = entries[index];
       if (value === undefined) missing.push(key);
       else {
-        this.#known.set(key, value);
-        this.#found.add(key);
+        known.set(key, value);
+        found.add(key);
       }
     });
-    for (const { key, value } of await vectorsIn(this.#sources.targets, missing)) this.#known.set(key, value);
+    for (const { key, value } of await vectorsIn(this.#sources.targets, missing)) known.set(key, value);
   }
+}
+
+/** What the run computed. */
+function entriesOf({ known, computed }: Results): MemoEntry[] {
+  return [...computed].map((key) => ({ key, value: known.get(key) ?? new Uint8Array() }));
 }
 
 /** Vectors that rows of the targets hold. */

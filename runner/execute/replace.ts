@@ -26,15 +26,36 @@ interface TargetPlan extends RowsPlan {
   readonly target: Target;
 }
 
-export async function replaceCommit(
+/** Answers at once, unless vectors of rows that go are to be looked up first. */
+export function replaceCommit(
   plan: CompiledPlan,
   finished: Finished,
   record: ComponentRecord | undefined,
   token: FencingToken,
-): Promise<PendingCommit> {
+): PendingCommit | Promise<PendingCommit> {
   const plans = plan.targets.flatMap((target) => planTarget(target, finished, record));
+  const keepers = plans.filter(({ target }) => target.keepsVectors);
+  const held = keepers.length === 0 ? NO_KEYS : new Set(keepers.flatMap(({ owned }) => vectorKeys(owned)));
+  const retired = [...new Set(keepers.flatMap((planned) => planned.retired))].filter((key) => !held.has(key));
+  const build = (retire: readonly MemoEntry[]): PendingCommit => {
+    const memo = finished.memo.change(held, retire, record?.memoised === true);
+    return pendingCommit(finished, plans, memo, record, token);
+  };
+  if (retired.length === 0) return build([]);
+  return vectorsIn(
+    keepers.map(({ target }) => target),
+    retired,
+  ).then(build);
+}
+
+function pendingCommit(
+  finished: Finished,
+  plans: readonly TargetPlan[],
+  memo: MemoChange | undefined,
+  record: ComponentRecord | undefined,
+  token: FencingToken,
+): PendingCommit {
   const { shared, outside } = partChanges(plans);
-  const memo = await memoChange(plans, finished, record);
   const commit: { -readonly [K in keyof Replace]: Replace[K] } = {
     kind: 'replace',
     path: finished.owner.path,
@@ -71,25 +92,6 @@ function packAll(plans: readonly TargetPlan[]): ReadonlyMap<string, Uint8Array> 
 
 const NO_KEYS: ReadonlySet<string> = new Set();
 const NO_ROWS: ReadonlyMap<string, Uint8Array> = new Map();
-
-async function memoChange(
-  plans: readonly TargetPlan[],
-  finished: Finished,
-  record: ComponentRecord | undefined,
-): Promise<MemoChange | undefined> {
-  if (plans.length === 0) return finished.memo.change(NO_KEYS, [], record?.memoised === true);
-  const keepers = plans.filter(({ target }) => target.keepsVectors);
-  const held = new Set(keepers.flatMap(({ owned }) => vectorKeys(owned)));
-  const retired = [...new Set(keepers.flatMap((plan) => plan.retired))].filter((key) => !held.has(key));
-  const retire: MemoEntry[] =
-    retired.length === 0
-      ? []
-      : await vectorsIn(
-          keepers.map(({ target }) => target),
-          retired,
-        );
-  return finished.memo.change(held, retire, record?.memoised === true);
-}
 
 function intentOf(
   { owner, item }: Finished,

@@ -1,9 +1,7 @@
 // A component's commit, from what it wants to what became of it: the change is computed against the record that was read, and again when the
 // record moved in between.
-import type { Clock } from '../clock.ts';
 import type { FencingToken } from '../protocol/index.ts';
 import type { Attempts } from './attempts.ts';
-import { Cancelled } from './cancellation.ts';
 import type { Committed, PendingCommit } from './commit.ts';
 import { RunFailure } from './failure.ts';
 import type { ComponentRecord, ComponentRef, Opened, RowChange, Target } from './ports.ts';
@@ -12,8 +10,6 @@ import { isEmptyChange } from './rows.ts';
 import type { Run } from './run.ts';
 import type { Services } from './services.ts';
 
-/** How long a cancelled run waits for a commit that is on its way, to be able to say what became of it. */
-const COMMIT_GRACE_MS = 500;
 /** A record that moves more often than this under one run means that two runs fight over a component. */
 const MOVES_MAX = 8;
 
@@ -29,22 +25,26 @@ export async function settle(
   first: Opened,
   build: BuildCommit,
 ): Promise<'committed' | 'superseded'> {
+  const { cancellation } = run;
   let opened = first;
   for (let moves = 0; moves < MOVES_MAX; ) {
-    run.cancellation.throwIfCancelled();
+    cancellation.throwIfCancelled();
     const { token } = run;
-    const pending = await build(opened, token);
-    const result = await attempts.try('commit', 'commit', DEFAULT_RETRY, () =>
-      withGrace(run, services.clock, services.committer.commit(pending)),
-    );
-    if (result.kind === 'committed') return 'committed';
-    if (result.kind === 'fenced' && result.by === 'token') {
-      await repair(services, pending, result);
-      return 'superseded';
+    try {
+      const building = build(opened, token);
+      const pending = building instanceof Promise ? await building : building;
+      const result = await services.committer.commit(pending, cancellation);
+      if (result.kind === 'committed') return 'committed';
+      if (result.kind === 'fenced' && result.by === 'token') {
+        await repair(services, pending, result);
+        return 'superseded';
+      }
+      if (result.kind === 'moved') moves += 1;
+      else await run.renewed(token);
+    } catch (thrown) {
+      await attempts.failed('commit', 'commit', DEFAULT_RETRY, thrown);
     }
-    if (result.kind === 'fenced') await run.renewed(token);
-    else moves += 1;
-    opened = await run.cancellation.race(services.opener.ask(ref));
+    opened = await cancellation.race(services.opener.ask(ref));
   }
   throw new RunFailure({
     class: 'internal',
@@ -56,25 +56,6 @@ export async function settle(
 /** A late write outside the store cannot be taken back: the next cycle writes the component again. */
 async function repair(services: Services, { intent }: PendingCommit, result: Committed): Promise<void> {
   if (result.applied === true && intent !== undefined) await services.state.doubt([intent]);
-}
-
-function withGrace<T>({ cancellation }: Run, clock: Clock, promise: Promise<T>): Promise<T> {
-  return new Promise<T>((resolve, reject) => {
-    const listener = (): void => {
-      clock.after(COMMIT_GRACE_MS, () => reject(new Cancelled('the commit did not end in time')));
-    };
-    cancellation.onCancel(listener);
-    promise.then(
-      (value) => {
-        cancellation.forget(listener);
-        resolve(value);
-      },
-      (error: unknown) => {
-        cancellation.forget(listener);
-        reject(error);
-      },
-    );
-  });
 }
 
 /** Changes by target, parted into those that the store applies itself and those outside. Changes that change nothing are left out. */
