@@ -1,6 +1,6 @@
 // The loan of one run's slot to its children, one at a time (A7, A8).
 //   L1. At most one borrower at a time.
-//   L2. `pending` counts the children that wait or follow. Whoever has some, or a borrower, waits and takes no room (A12).
+//   L2. `pending` counts the children that are not over: they wait, follow or are in flight. Whoever has some waits and takes no room (A12).
 //   L3. While the loan is idle, the first waiting lane of each class is offered: it may start without a slot from the pool.
 import type { Brood } from './branch.ts';
 import { Heap, type Placed } from './heap.ts';

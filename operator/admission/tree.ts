@@ -162,6 +162,19 @@ export class AdmissionTree {
     return run;
   }
 
+  /** A run in flight turned out to execute in this class: it takes room there, and none where it was counted (A12). */
+  moveTo(granted: Run, runnerClass: string): readonly Run[] {
+    const run = runOf(granted);
+    invariant(run.state === 'granted', `run ${run.number} is ${run.state}, so it executes nowhere`);
+    const room = this.#rooms.named(runnerClass);
+    if (run.isExecuting) {
+      run.room.used--;
+      room.used++;
+    }
+    run.room = room;
+    return this.#serve();
+  }
+
   /** Runs of a component that wait, follow or are in flight, in order of arrival. */
   runsOf(component: string): readonly Run[] {
     return this.#components.runsOf(component);
@@ -232,10 +245,12 @@ export class AdmissionTree {
     const needs = this.#needs;
     needs.length = 0;
     const isSlotFree = this.#pool.heldSlots < this.#slots;
+    // A4: always so, but while more is held than the limit: after a take-over, or since it was lowered.
+    const mayLend = this.#pool.executing < this.#slots;
     for (const room of this.#rooms.all) {
       if (!this.#rooms.hasRoom(room)) continue;
       if (isSlotFree) this.#addNeed(needOf(room, false));
-      this.#addNeed(needOf(room, true));
+      if (mayLend) this.#addNeed(needOf(room, true));
     }
     return needs;
   }
@@ -274,7 +289,7 @@ export class AdmissionTree {
     this.#sequence++;
     this.#recount(run, -1, loan ? 0 : 1, 1, 1);
     if (this.#isLimited) this.#settleOwed(run);
-    if (brood.loan) this.#pend(brood.loan, -1);
+    if (brood.loan) this.#pace(brood.loan);
     if (run.component !== undefined) this.#makeTwinsFollow(run);
   }
 
@@ -282,12 +297,28 @@ export class AdmissionTree {
     run.state = 'ended';
     run.brood.granted.remove(run);
     if (run.isExecuting) run.room.used--;
+    if (run.borrowed && this.#pool.heldSlots > this.#slots) this.#swapSlot(run, run.borrowed);
     const ownsSlot = this.#passSlotOn(run);
     this.#recount(run, 0, ownsSlot ? -1 : 0, -1, run.isExecuting ? -1 : 0);
     run.isExecuting = false;
     if (run.loan) this.#close(run.loan);
     if (run.borrowed) this.#pace(run.borrowed);
     run.borrowed = undefined;
+    if (run.brood.loan) this.#pend(run.brood.loan, -1);
+  }
+
+  /**
+   * A4: while more is held than the limit, after a take-over or since it was lowered, a loan goes on to a sibling that has a slot of its own,
+   * and that slot goes back; lent to one that waits, it would keep too many executing.
+   */
+  #swapSlot(run: RunEntry, loan: Loan): void {
+    for (const sibling of run.brood.granted) {
+      if (sibling === run || sibling.borrowed) continue;
+      sibling.borrowed = loan;
+      loan.borrower = sibling;
+      run.borrowed = undefined;
+      return;
+    }
   }
 
   /** A7: what becomes of the slot when a run ends. True: it goes back to the pool. */
@@ -314,7 +345,7 @@ export class AdmissionTree {
 
   // ---- loans ------------------------------------------------------------------------------------------------------
 
-  /** L2: a child began or ceased to wait. */
+  /** L2: a child was asked for, or is over. */
   #pend(loan: Loan, change: 1 | -1): void {
     loan.pending += change;
     this.#pace(loan);
@@ -416,6 +447,8 @@ export class AdmissionTree {
   #settleTwins(run: RunEntry, ending: 'succeeded' | 'failed'): readonly RunEntry[] {
     const twins = this.#components.othersThan(run);
     this.#components.leave(run);
+    // A run that was taken over under another parent has a second grant for a moment: then its twins go on following that one.
+    if (twins.some(({ state }) => state === 'granted')) return [];
     const reused: RunEntry[] = [];
     for (const twin of twins) {
       if (twin.state !== 'following') continue;

@@ -4,25 +4,29 @@
 //         whether a runner still lives (operator/gateway).
 // All calls return at once and decide at once; what they cause on runners and observers leaves when the turn is over (outbox.ts), so a
 // runner that answers at once never finds a decision half made.
-import type {
-  ComponentPath,
-  MountRequest,
-  RunNumber,
-  Runner,
-  RunOutcome,
-  SourceChange,
-  UpdateProgress,
-  Uplink,
+import {
+  type ComponentPath,
+  EMPTY_REPORT,
+  type MountRequest,
+  type RunNumber,
+  type Runner,
+  type RunnerReport,
+  type RunOutcome,
+  type SourceChange,
+  type UpdateProgress,
+  type Uplink,
 } from '../../runner/protocol/index.ts';
 import { AdmissionTree, type Limits, type ServingRule } from '../admission/index.ts';
 import type { Clock } from '../clock.ts';
+import { Adoption } from './adoption.ts';
+import type { LiveRun } from './live-run.ts';
 import type { SourceSettings, SourceStart } from './open-update.ts';
 import { type Defer, Outbox } from './outbox.ts';
 import { Placement } from './placement.ts';
 import type { DispatchEvents } from './ports.ts';
 import { Runs } from './runs.ts';
 import { Seat } from './seat.ts';
-import type { UpdateStart, UpdateView } from './update.ts';
+import type { UpdateObserver, UpdateStart, UpdateView } from './update.ts';
 import { Updates } from './updates.ts';
 import { Watchers } from './watchers.ts';
 
@@ -38,6 +42,10 @@ export interface DispatcherOptions {
   readonly events?: DispatchEvents;
   /** When a turn is over. Default: a microtask later. */
   readonly defer?: Defer;
+  /** An update that an earlier operator opened goes on here: `observe` follows it. */
+  readonly onAdopted?: (update: UpdateView) => void;
+  /** Every runner that was expected has reported or is gone. */
+  readonly onSettled?: () => void;
 }
 
 export interface RunnerStart {
@@ -64,6 +72,7 @@ export class Dispatcher {
   readonly #runs: Runs;
   readonly #updates: Updates;
   readonly #watchers: Watchers;
+  readonly #adoption: Adoption;
   readonly #seats = new Map<string, Seat>();
   #joined = 0;
 
@@ -96,17 +105,38 @@ export class Dispatcher {
       seats: () => this.#seats.values(),
       closed: (run) => this.#updates.watcherClosed(run),
     });
-    this.#updates = new Updates({ ...shared, runs: this.#runs, watchers: this.#watchers });
+    this.#updates = new Updates({
+      ...shared,
+      runs: this.#runs,
+      watchers: this.#watchers,
+      isSettled: () => this.#adoption.isSettled,
+      onAdopted: options.onAdopted,
+    });
+    this.#adoption = new Adoption({
+      ...shared,
+      runs: this.#runs,
+      updates: this.#updates,
+      watchers: this.#watchers,
+      settled: () => options.onSettled?.(),
+    });
   }
 
   // ---- runners ----------------------------------------------------------------------------------------------------
 
   addRunner(start: RunnerStart): JoinedRunner {
+    return this.adoptRunner(start, EMPTY_REPORT);
+  }
+
+  /** A runner joins that holds runs of an earlier operator (B1 to B6). */
+  adoptRunner(start: RunnerStart, report: RunnerReport): JoinedRunner {
     if (this.#seats.has(start.name)) throw new Error(`a runner named ${start.name} is there already`);
     const seat = new Seat({ ...start, ordinal: this.#joined++ });
     this.#seats.set(seat.name, seat);
     this.#events.runnerJoined?.(seat.name, seat.runnerClass, seat.slots);
-    this.#placement.add(seat);
+    // Until all that it holds is counted, nothing is granted for it.
+    this.#placement.setPhase(seat, 'silent');
+    this.#adoption.adopt(seat, report);
+    this.#placement.setPhase(seat, 'serving');
     this.#watchers.seatJoined();
     return { seat, uplink: this.#uplinkOf(seat) };
   }
@@ -139,6 +169,21 @@ export class Dispatcher {
     const lost = this.#runs.lost(seat);
     this.#watchers.lost(seat);
     this.#events.runnerLeft?.(seat.name, lost > 0 ? 'lost' : 'removed');
+  }
+
+  /** A runner that an earlier operator had: until it reports or is gone, it counts as full (B2). */
+  expectRunner(key: string, slots: number): void {
+    this.#adoption.expect(key, slots);
+  }
+
+  /** It reported, or is gone. */
+  unexpectRunner(key: string): void {
+    this.#adoption.unexpect(key);
+  }
+
+  /** Nobody who was expected is missing. */
+  get isSettled(): boolean {
+    return this.#adoption.isSettled;
   }
 
   seats(): Iterable<Seat> {
@@ -178,6 +223,11 @@ export class Dispatcher {
     this.#updates.cancelUpdate(name, why);
   }
 
+  /** Follows an update that was taken over. */
+  observe(name: string, observer: UpdateObserver): void {
+    this.#updates.observe(name, observer);
+  }
+
   /** Open updates by name, in the order in which they were opened. */
   get updates(): ReadonlyMap<string, UpdateView> {
     return this.#updates.open;
@@ -202,6 +252,16 @@ export class Dispatcher {
   /** Live runs of all kinds. */
   get liveRuns(): number {
     return this.#runs.size;
+  }
+
+  /** Recomputes every count the slow way and throws where one is wrong. */
+  audit(): void {
+    this.#runs.audit(this.#seats.values());
+  }
+
+  /** Live runs in a line each, for people. */
+  describe(): string {
+    return [...this.#runs.all()].map(lineOf).join('\n');
   }
 
   /** Delivers at once what the end of the turn would deliver. */
@@ -229,13 +289,7 @@ export class Dispatcher {
     if (why !== undefined) {
       const outcome: RunOutcome = { kind: 'cancelled', why };
       this.#outbox.post({ kind: 'mountEnded', to: seat.runner, run: parentNumber, mount: request.mount, outcome });
-    } else if (request.kind === 'watch') this.#updates.mountSource(parent, request);
-    else if (parent.kind === 'watch') this.#updates.mountUpdate(parent, request);
-    else {
-      const run = this.#runs.create(request, parent.update, parent);
-      if (request.kind === 'delete') this.#watchers.clear(run.path, () => this.#runs.askUnlessOver(run));
-      else this.#runs.ask(run);
-    }
+    } else this.#updates.mount(parent, request);
   }
 
   #unmount(seat: Seat, parentNumber: RunNumber, mount: number): void {
@@ -267,4 +321,11 @@ export class Dispatcher {
     const run = this.#runs.on(seat, number);
     if (run?.kind === 'watch') this.#updates.changed(run, changes);
   }
+}
+
+function lineOf({ number, kind, path, update, attempt, state, isCounted }: LiveRun): string {
+  const where = state.phase === 'executing' || state.phase === 'watching' ? ` on ${state.seat.name}` : '';
+  const how = state.phase === 'asked' ? ` (${state.ask.state})` : '';
+  const waits = state.phase === 'executing' && !isCounted ? ', waiting for children' : '';
+  return `${number} ${kind} ${path} of ${update.name}, attempt ${attempt}: ${state.phase}${how}${where}${waits}`;
 }

@@ -24,8 +24,9 @@ export const UNPLACED: LiveState = { phase: 'unplaced' };
 export const ENDED: LiveState = { phase: 'ended' };
 
 export class LiveRun implements RunView {
-  readonly number: RunNumber;
-  readonly request: MountRequest;
+  /** Known from the start, but for a phantom, whose runner has not reported it. */
+  number: RunNumber;
+  request: MountRequest;
   readonly update: OpenUpdate;
   /** Run that mounted it; undefined for a root run, and once the attempt that mounted it is over. */
   parent: LiveRun | undefined;

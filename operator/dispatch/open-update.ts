@@ -50,7 +50,11 @@ export class OpenUpdate implements UpdateView {
   readonly branch: Branch;
   /** Absent: an update of the Pipeline itself. */
   readonly of: OpenSource | undefined;
-  root!: LiveRun;
+  /** Undefined: a run of it was reported, its root has not been. */
+  root: LiveRun | undefined;
+  observer: UpdateObserver | undefined;
+  /** Taken over, and said so. */
+  isAnnounced = false;
   /** Runs that execute though their parent's attempt is over. */
   readonly orphans = new Set<LiveRun>();
   /** Runners lost under components of it, for those that are to be mounted again. */
@@ -70,6 +74,7 @@ export class OpenUpdate implements UpdateView {
   ) {
     this.name = name;
     this.start = start;
+    this.observer = start.observer;
     this.path = place.path;
     this.branch = place.branch;
     this.of = place.of;
@@ -84,12 +89,8 @@ export class OpenUpdate implements UpdateView {
     return this.start.trigger;
   }
 
-  get rootRun(): RunNumber {
-    return this.root.number;
-  }
-
-  get observer(): UpdateObserver | undefined {
-    return this.start.observer;
+  get rootRun(): RunNumber | undefined {
+    return this.root?.number;
   }
 
   get isBracket(): boolean {

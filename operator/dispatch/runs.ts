@@ -7,10 +7,12 @@
 // Not here: `watch` runs, which take no slot (watchers.ts), and updates (dispatcher.ts).
 import {
   type ComponentPath,
+  type FencingToken,
   firstRunNumber,
   type MountRequest,
   NO_COUNTS,
   type RunNumber,
+  type RunOrder,
   type RunOutcome,
 } from '../../runner/protocol/index.ts';
 import type { AdmissionTree, RequestOptions, Run } from '../admission/index.ts';
@@ -42,6 +44,15 @@ export interface RunsOptions {
   readonly updateEmpty: (update: OpenUpdate) => void;
 }
 
+/** A run that an earlier operator granted. */
+export interface AdoptedRun {
+  readonly order?: RunOrder;
+  readonly request: MountRequest;
+  readonly update: OpenUpdate;
+  readonly parent: LiveRun | undefined;
+  readonly seat: Seat;
+}
+
 export class Runs {
   readonly #tree: AdmissionTree;
   readonly #placement: Placement;
@@ -51,6 +62,8 @@ export class Runs {
   readonly #events: DispatchEvents;
   readonly #options: RunsOptions;
   readonly #table = new Map<RunNumber, LiveRun>();
+  /** Runs that were not taken over and have not stopped, with the numbers by which their runners know them. */
+  readonly #condemned = new Map<LiveRun, RunNumber>();
   #nextNumber: RunNumber;
 
   constructor(options: RunsOptions) {
@@ -79,7 +92,9 @@ export class Runs {
   /** The run, if this seat has it (D2). */
   on(seat: Seat, number: RunNumber): LiveRun | undefined {
     const run = this.#table.get(number);
-    return run?.seat === seat ? run : undefined;
+    if (run?.seat === seat) return run;
+    for (const [condemned, known] of this.#condemned) if (known === number && condemned.seat === seat) return condemned;
+    return undefined;
   }
 
   /** Makes a run without asking for a slot. */
@@ -91,6 +106,106 @@ export class Runs {
     if (parent !== undefined) addChild(parent, run);
     this.#events.requested?.(run);
     return run;
+  }
+
+  /**
+   * A run that is in flight already holds its slot from now on (B1). Undefined: its component executes elsewhere, or it is known (B4).
+   * Without an order it is a phantom: only its parent told of it.
+   */
+  adopt(held: AdoptedRun): LiveRun | undefined {
+    const { order, request, update, parent, seat } = held;
+    if (order !== undefined && this.#table.has(order.token.run)) return undefined;
+    const isTaken = isListed(request)
+      ? false
+      : this.#tree.runsOf(request.path).some(({ state }) => state === 'granted');
+    if (isTaken) return undefined;
+    const number = order?.token.run ?? this.#nextNumber++;
+    const run = new LiveRun(number, request, update, parent, this.#clock.nowMs());
+    run.attempt = order?.token.attempt ?? 1;
+    run.losses = order?.losses ?? 0;
+    run.resume = order?.resume;
+    this.#table.set(number, run);
+    update.liveRuns++;
+    if (parent !== undefined) addChild(parent, run);
+    this.#hold(run, seat);
+    return run;
+  }
+
+  /** A run that executes though another has its place (B4): it holds a slot until its runner says that it stopped. */
+  condemn(order: RunOrder, request: MountRequest, update: OpenUpdate, seat: Seat, why: string): void {
+    const run = new LiveRun(this.#nextNumber++, request, update, undefined, this.#clock.nowMs());
+    run.attempt = order.token.attempt;
+    run.cancelledWhy = why;
+    this.#table.set(run.number, run);
+    this.#condemned.set(run, order.token.run);
+    update.liveRuns++;
+    update.orphans.add(run);
+    const ask = this.#tree.adopt(update.branch, { of: run, runnerClass: seat.runnerClass });
+    run.state = { phase: 'executing', seat, ask };
+    this.#recount(run);
+    this.#outbox.post({ kind: 'cancel', to: seat.runner, run: order.token.run, why });
+  }
+
+  /** A watcher that an earlier operator started. */
+  adoptWatcher(order: RunOrder, request: MountRequest, bracket: OpenUpdate, parent: LiveRun | undefined): LiveRun {
+    const run = new LiveRun(order.token.run, request, bracket, parent, this.#clock.nowMs());
+    run.attempt = order.token.attempt;
+    this.#table.set(run.number, run);
+    bracket.liveRuns++;
+    if (parent !== undefined) addChild(parent, run);
+    return run;
+  }
+
+  /** A phantom was reported: it has a number and a runner. */
+  reseat(run: LiveRun, token: FencingToken, seat: Seat): void {
+    if (run.state.phase !== 'executing') return;
+    this.#leaveSeat(run, run.state.seat);
+    this.#table.delete(run.number);
+    run.number = token.run;
+    run.attempt = token.attempt;
+    this.#table.set(run.number, run);
+    const { ask } = run.state;
+    run.state = { phase: 'executing', seat, ask };
+    this.#recount(run);
+    this.start(this.#tree.moveTo(ask, seat.runnerClass));
+  }
+
+  /** A run of the parent's update that executes at a path and has no parent. */
+  orphanAt(path: ComponentPath, parent: LiveRun): LiveRun | undefined {
+    for (const { of } of this.#tree.runsOf(path)) {
+      const run = of as LiveRun;
+      const isOfParent = parent.kind === 'watch' ? run.update.of === parent.update.of : run.update === parent.update;
+      if (isOfParent && run.parent === undefined && run !== parent && run.state.phase === 'executing') return run;
+    }
+    return undefined;
+  }
+
+  /** A child that was taken over before its parent: it borrows the parent's slot from now on, if that is idle. */
+  reunite(run: LiveRun, parent: LiveRun, request: MountRequest): void {
+    const { state } = run;
+    if (state.phase !== 'executing') return;
+    run.parent = parent;
+    run.request = request;
+    addChild(parent, run);
+    run.update.orphans.delete(run);
+    this.#leaveSeat(run, state.seat);
+    this.#hold(run, state.seat);
+    this.#release(state.ask, 'failed');
+  }
+
+  /** The child at a path. */
+  childAt(parent: LiveRun, path: ComponentPath): LiveRun | undefined {
+    for (let child = parent.firstChild; child !== undefined; child = child.nextSibling) {
+      if (child.path === path) return child;
+    }
+    return undefined;
+  }
+
+  #hold(run: LiveRun, seat: Seat): void {
+    const ask = this.#tree.adopt(run.update.branch, { ...wishOf(run), runnerClass: seat.runnerClass });
+    run.state = { phase: 'executing', seat, ask };
+    this.#recount(ask.loanOf?.of as LiveRun | undefined);
+    this.#recount(run);
   }
 
   /** Asks the tree for a slot. */
@@ -182,6 +297,31 @@ export class Runs {
     return runs.length;
   }
 
+  /** Throws where a seat's counts are not those of its runs, or a run is not where its state says. */
+  audit(seats: Iterable<Seat>): void {
+    const executing = new Map<Seat, number>();
+    const suspects = new Map<Seat, number>();
+    for (const run of this.#table.values()) {
+      const { state } = run;
+      if (state.phase === 'asked') {
+        invariant(
+          state.ask.state === 'waiting' || state.ask.state === 'following',
+          `run ${run.number} asked and is ${state.ask.state}`,
+        );
+      }
+      if (state.phase !== 'executing') continue;
+      invariant(state.ask.state === 'granted', `run ${run.number} executes without a grant`);
+      invariant(state.ask.isExecuting === run.isCounted, `run ${run.number} is counted wrongly on ${state.seat.name}`);
+      if (!run.isCounted) continue;
+      executing.set(state.seat, (executing.get(state.seat) ?? 0) + 1);
+      if (run.losses > 0) suspects.set(state.seat, (suspects.get(state.seat) ?? 0) + 1);
+    }
+    for (const seat of seats) {
+      invariant(seat.executing === (executing.get(seat) ?? 0), `${seat.name} counts ${seat.executing} runs wrongly`);
+      invariant(seat.suspects === (suspects.get(seat) ?? 0), `${seat.name} counts ${seat.suspects} suspects wrongly`);
+    }
+  }
+
   #startOne(ask: Run): void {
     const run = ask.of as LiveRun;
     const seat = this.#placement.choose({
@@ -259,6 +399,7 @@ export class Runs {
     const lender = ask.loanOf?.of as LiveRun | undefined;
     const { granted, reused } = this.#tree.release(ask, ending);
     this.#recount(lender);
+    this.#recount((ask.of as LiveRun).lender);
     this.start(granted);
     return reused;
   }
@@ -281,6 +422,7 @@ export class Runs {
     run.state = ENDED;
     if (outcome.kind === 'done') update.losses.delete(run.path);
     this.#table.delete(run.number);
+    this.#condemned.delete(run);
     this.#events.ended?.(run, outcome);
     update.orphans.delete(run);
     if (parent !== undefined) {
@@ -313,7 +455,7 @@ export class Runs {
 }
 
 /** Kinds that are components: one execution at a time, and outcomes that can be shared (A9). Roots that list are none. */
-const isComponent = (run: LiveRun): boolean => run.kind !== 'cycle' && run.kind !== 'pipeline';
+const isListed = ({ kind }: Pick<MountRequest, 'kind'>): boolean => kind === 'cycle' || kind === 'pipeline';
 
 /** What the tree needs to know of a run. */
 function wishOf(run: LiveRun): RequestOptions {
@@ -324,11 +466,15 @@ function wishOf(run: LiveRun): RequestOptions {
   if (request.runnerClass !== undefined) wish.runnerClass = request.runnerClass;
   if (request.rows !== undefined) wish.rows = request.rows;
   if (request.bytes !== undefined) wish.bytes = request.bytes;
-  if (isComponent(run)) {
+  if (!isListed(request)) {
     wish.component = run.path;
     if (request.version !== undefined) wish.version = request.version;
   }
   return wish;
+}
+
+function invariant(claim: boolean, message: string): void {
+  if (!claim) throw new Error(message);
 }
 
 const NOBODY: readonly Run[] = [];

@@ -58,7 +58,8 @@ export interface UpdateView {
   readonly kind: UpdateKind;
   readonly trigger: string;
   readonly path: ComponentPath;
-  readonly rootRun: RunNumber;
+  /** Undefined after a change of operators, until its root run was reported. */
+  readonly rootRun: RunNumber | undefined;
   readonly requestedAtMs: number;
   /** Absent: its root run waits. */
   readonly startedAtMs?: number;

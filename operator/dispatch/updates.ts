@@ -9,6 +9,7 @@ import {
   itemPath,
   type MountRequest,
   NO_COUNTS,
+  type RunOrder,
   type RunOutcome,
   type SourceChange,
   type UpdateProgress,
@@ -21,7 +22,7 @@ import { OpenSource, OpenUpdate, type SourceSettings, type SourceStart } from '.
 import type { Outbox } from './outbox.ts';
 import type { DispatchEvents } from './ports.ts';
 import type { Runs } from './runs.ts';
-import type { UpdateEnding, UpdateStart, UpdateView } from './update.ts';
+import type { UpdateEnding, UpdateObserver, UpdateStart, UpdateView } from './update.ts';
 import type { Watchers } from './watchers.ts';
 
 export interface UpdatesOptions {
@@ -32,12 +33,18 @@ export interface UpdatesOptions {
   readonly clock: Clock;
   readonly epoch: number;
   readonly events: DispatchEvents;
+  /** Nobody who could still report is missing. */
+  readonly isSettled: () => boolean;
+  /** An update that an earlier operator opened goes on here. */
+  readonly onAdopted: ((update: UpdateView) => void) | undefined;
 }
 
 export class Updates {
   readonly #options: UpdatesOptions;
   /** LiveSources by name. */
   readonly #sources = new Map<string, OpenSource>();
+  /** Live sources that components mounted. */
+  readonly #mounted = new Set<OpenSource>();
   readonly #open = new Map<string, OpenUpdate>();
   #opened = 0;
 
@@ -98,6 +105,7 @@ export class Updates {
     const branch = tree.openSource(update.of?.branch ?? tree.pool, request.path, { mountedBy: parent.state.ask });
     const source = new OpenSource({ name: request.path }, request.path, branch);
     source.watcher = runs.create(request, this.#bracket(update.name, update.start, request, source), parent);
+    this.#mounted.add(source);
     watchers.open(source.watcher, true);
   }
 
@@ -173,10 +181,108 @@ export class Updates {
   empty(update: OpenUpdate): void {
     if (update.isBracket) return;
     const { tree, runs } = this.#options;
+    if (update.root === undefined && this.#open.has(update.name) && !this.#options.isSettled()) return;
+    this.#open.delete(update.name);
     const { granted } = tree.remove(update.branch);
     update.of?.updates.delete(update);
     if (update.of !== undefined) this.#closeIfEmpty(update.of);
     runs.start(granted);
+  }
+
+  // ---- taking over ------------------------------------------------------------------------------------------------
+
+  /** The update that a reported run belongs to. Undefined: its live source is not there any more. */
+  adopt(order: RunOrder): OpenUpdate | undefined {
+    const known = this.#open.get(order.update);
+    if (known !== undefined) return known;
+    const source = order.updateOf === undefined ? undefined : this.#sourceAt(order);
+    if (order.updateOf !== undefined && source === undefined) return undefined;
+    const { tree, clock } = this.#options;
+    const branch = tree.openUpdate(source?.branch ?? tree.pool, order.update);
+    const update = new OpenUpdate(
+      order.update,
+      startOf(order),
+      { path: order.path, branch, of: source },
+      clock.nowMs(),
+    );
+    update.startedAtMs = clock.nowMs();
+    this.#open.set(update.name, update);
+    source?.updates.add(update);
+    return update;
+  }
+
+  /** A run of the update was taken over; who runs triggers hears of it once. */
+  adopted(update: OpenUpdate): void {
+    if (update.isAnnounced || update.root === undefined || update.isBracket) return;
+    update.isAnnounced = true;
+    this.#options.events.updateOpened?.(update);
+    const { onAdopted } = this.#options;
+    if (onAdopted === undefined) return;
+    this.#tell(() => {
+      if (update.ending === undefined) onAdopted(update);
+    });
+  }
+
+  /** A live source that a component mounted, and its watcher. */
+  adoptSource(order: RunOrder, mounter: LiveRun | undefined): LiveRun {
+    const { tree, runs } = this.#options;
+    const mountedBy = mounter?.state.phase === 'executing' ? { mountedBy: mounter.state.ask } : {};
+    const above = order.updateOf === undefined ? undefined : this.#sourceAt(order);
+    const branch = tree.openSource(above?.branch ?? tree.pool, order.path, mountedBy);
+    const source = new OpenSource({ name: order.path }, order.path, branch);
+    const request: MountRequest = { mount: 0, path: order.path, kind: 'watch' };
+    const run = runs.adoptWatcher(
+      order,
+      request,
+      this.#bracket(order.update, startOf(order), request, source),
+      mounter,
+    );
+    source.watcher = run;
+    this.#mounted.add(source);
+    return run;
+  }
+
+  /** What a run mounts: a live source, an update of one, or a run of its own update. */
+  mount(parent: LiveRun, request: MountRequest): void {
+    const { runs, watchers } = this.#options;
+    if (request.kind === 'watch') this.mountSource(parent, request);
+    else if (parent.kind === 'watch') this.mountUpdate(parent, request);
+    else {
+      const run = runs.create(request, parent.update, parent);
+      if (request.kind === 'delete') watchers.clear(run.path, () => runs.askUnlessOver(run));
+      else runs.ask(run);
+    }
+  }
+
+  /** Where runs stand that nobody wants any more and that have not stopped. */
+  openForCondemned(): OpenUpdate {
+    const { tree, clock } = this.#options;
+    const name = 'not taken over';
+    const branch = tree.openUpdate(tree.pool, name);
+    return new OpenUpdate(
+      name,
+      { kind: 'pipeline', trigger: name },
+      { path: '', branch, of: undefined },
+      clock.nowMs(),
+    );
+  }
+
+  dropIfEmpty(update: OpenUpdate): void {
+    if (update.liveRuns === 0 && update.root === undefined) this.empty(update);
+  }
+
+  /** Updates whose root run nobody reported: what is left of them ends by itself, and the work list keeps what they wanted. */
+  closeRootless(): void {
+    for (const update of [...this.#open.values()]) {
+      if (update.root !== undefined) continue;
+      this.#open.delete(update.name);
+      if (update.liveRuns === 0) this.empty(update);
+    }
+  }
+
+  observe(name: string, observer: UpdateObserver): void {
+    const update = this.#open.get(name);
+    if (update !== undefined) update.observer = observer;
   }
 
   get open(): ReadonlyMap<string, UpdateView> {
@@ -213,7 +319,7 @@ export class Updates {
     update.cancelledWhy = why;
     const { runs } = this.#options;
     for (const orphan of [...update.orphans]) runs.cancelAll(orphan, why);
-    if (update.ending === undefined) runs.cancelAll(update.root, why);
+    if (update.root !== undefined && update.ending === undefined) runs.cancelAll(update.root, why);
   }
 
   /** D8. */
@@ -228,6 +334,7 @@ export class Updates {
   #closeIfEmpty(source: OpenSource): void {
     if (!source.isClosing || source.updates.size > 0) return;
     source.isClosing = false;
+    this.#mounted.delete(source);
     const { tree, runs } = this.#options;
     runs.start(tree.remove(source.branch).granted);
   }
@@ -236,6 +343,13 @@ export class Updates {
     const source = this.#sources.get(name);
     if (source === undefined) throw new Error(`no live source named ${name} is open`);
     return source;
+  }
+
+  /** The live source of an order's update. A mounted one that has not been reported: the LiveSource above it stands in. */
+  #sourceAt({ updateOf, source }: RunOrder): OpenSource | undefined {
+    for (const mounted of this.#mounted) if (mounted.path === updateOf) return mounted;
+    for (const open of this.#sources.values()) if (open.path === updateOf) return open;
+    return source === undefined ? undefined : this.#sources.get(source);
   }
 
   #tell(tell: () => void): void {
@@ -261,6 +375,17 @@ function rootRequest(start: UpdateStart, path: ComponentPath): MountRequest {
     ...(input === undefined ? {} : { input }),
     ...(reprocess === undefined ? {} : { reprocess }),
     ...(runnerClass === undefined ? {} : { runnerClass }),
+  };
+}
+
+/** What is known of an update from one of its runs. */
+function startOf({ kind, source, key, trigger, updateOf, parentRun }: RunOrder): UpdateStart {
+  const ofKey = kind === 'item' && parentRun === undefined && key !== undefined ? { key } : {};
+  return {
+    kind: updateOf === undefined ? 'pipeline' : 'key' in ofKey ? 'key' : 'cycle',
+    trigger: trigger ?? 'unknown',
+    ...(source === undefined || updateOf === undefined ? {} : { source }),
+    ...ofKey,
   };
 }
 

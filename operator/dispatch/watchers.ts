@@ -2,6 +2,7 @@
 //   V1. A watcher stands on the runner with the fewest watchers; without a runner it waits for one.
 //   V2. The watcher of a LiveSource that ends is started again with back-off, until it is stopped. Each start is armed anew and says so with
 //       a `rescan`, so a cycle closes the gap.
+//       One that was handed back, because its runner leaves, goes on elsewhere at once.
 //   V3. One watcher at a path: a live source that is mounted again replaces the older one, which gets `DRAIN_MAX_MS` to end; after that the
 //       new one begins anyway, and its token keeps late writes of the old one out.
 //   V4. Removing a component stops the live sources at and below it first.
@@ -61,6 +62,13 @@ export class Watchers {
     this.#after(older, () => this.#ready(watcher));
   }
 
+  /** A watcher that a component mounted under an earlier operator, on the runner that has it. */
+  adopt(run: LiveRun, seat: Seat): void {
+    this.#watchers.set(run, { run, isNested: true, failures: 0, waits: 'no' });
+    run.state = { phase: 'watching', seat };
+    seat.watchers++;
+  }
+
   /** Stops it for good. */
   stop(run: LiveRun, why: string): void {
     if (!this.#watchers.has(run) || run.cancelledWhy !== undefined) return;
@@ -81,6 +89,10 @@ export class Watchers {
     const watcher = this.#watchers.get(run);
     if (watcher === undefined) return;
     this.#unplace(run);
+    if (outcome.kind === 'parked' && run.cancelledWhy === undefined) {
+      this.#place(watcher);
+      return;
+    }
     if (watcher.isNested || run.cancelledWhy !== undefined) {
       this.#close(run, outcome);
       return;

@@ -69,6 +69,13 @@ export class Cycles {
     return this.#open;
   }
 
+  /** A cycle that an earlier operator opened goes on; the answer is to follow it. */
+  adopt(update: UpdateView): UpdateObserver {
+    this.#open.add(update.name);
+    if (!update.progress.listed) this.#listing ??= update.name;
+    return this.#watch();
+  }
+
   /** While anybody keeps it shut, wishes are kept and nothing opens (T5). */
   shut(by: ShutReason): void {
     this.#shutBy.add(by);

@@ -79,13 +79,14 @@ export class Channel {
     this.#wire = undefined;
   }
 
-  /** Sends something that must arrive. Without a stream it is kept for the next one. */
-  send(what: FrameBody): void {
+  /** Sends something that must arrive. Without a stream it is kept for the next one. Answers its number. */
+  send(what: FrameBody): number {
     const number = ++this.#sent;
     const bytes = sizeOf(what);
     this.#kept.push({ number, what, bytes });
     this.#keptBytes += bytes;
     this.#put(number, what);
+    return number;
   }
 
   /** Sends something that only counts now, such as a heartbeat. */

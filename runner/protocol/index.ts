@@ -4,8 +4,11 @@ export * from './link.ts';
 export {
   type Frame,
   FrameSchema,
+  HeartbeatSchema,
   type Hello,
   HelloSchema,
+  LeavingSchema,
+  RefusedSchema,
   RunnerLink,
   type Specs,
   SpecsSchema,

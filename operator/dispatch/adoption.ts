@@ -1,0 +1,279 @@
+// Taking over: a new operator learns from its runners what the one before it had granted.
+//   B1. A reported run keeps its number and attempt, gets a token of this epoch, and holds a slot at once, above the limit if need be.
+//   B2. Runners that have not reported execute, all together, no more than the former operator can have let them: all their slots, but at
+//       most the limit less what reported runners executed when they reported. Placeholders in the tree hold that, so that executing runs
+//       never exceed the limit, and those that reported are served at once with the rest.
+//   B3. A mount that its parent knows to have started and nobody has reported executes on a runner that has not: a phantom holds its slot,
+//       on the parent's loan where it borrows, until it is reported, or its runner is known to be gone and it is asked for again.
+//   B4. A run whose component executes already with a newer token is not taken over: it is cancelled, its token stays old, and it holds a
+//       slot until its runner says that it stopped.
+//   B5. What ended while no operator was there is answered once its parent is known; until everybody has reported, it is kept, and its slot
+//       with it.
+//   B6. The watcher of a LiveSource is not taken over: it is started anew, and its `rescan` closes the gap. A mounted live source is, since
+//       nobody would mount it again.
+import type {
+  MountRequest,
+  ReportedRun,
+  RunNumber,
+  Runner,
+  RunnerReport,
+  RunOrder,
+  RunOutcome,
+} from '../../runner/protocol/index.ts';
+import type { AdmissionTree, Branch, Run } from '../admission/index.ts';
+import type { LiveRun } from './live-run.ts';
+import type { Outbox } from './outbox.ts';
+import type { Runs } from './runs.ts';
+import { Seat } from './seat.ts';
+import type { Updates } from './updates.ts';
+import type { Watchers } from './watchers.ts';
+
+export interface AdoptionOptions {
+  readonly tree: AdmissionTree;
+  readonly runs: Runs;
+  readonly updates: Updates;
+  readonly watchers: Watchers;
+  readonly outbox: Outbox;
+  readonly epoch: number;
+  /** Everybody who was expected has reported or is gone. */
+  readonly settled: () => void;
+}
+
+const NOT_TAKEN_OVER = 'another run of its component has its place';
+/** A class without room, so that placeholders take none of a real one. */
+const UNREPORTED = 'unreported';
+
+export class Adoption {
+  readonly #options: AdoptionOptions;
+  /** Slots of the runners that have not reported. */
+  readonly #expected = new Map<string, number>();
+  /** Runs that reported runners executed when they reported, or had ended. */
+  #reported = 0;
+  #branch: Branch | undefined;
+  readonly #placeholders: Run[] = [];
+  /** Where phantoms are. */
+  readonly #nowhere: Seat;
+  readonly #phantoms = new Set<LiveRun>();
+  /** Ends that wait for their parents (B5). */
+  readonly #ends = new Map<string, RunOutcome>();
+
+  constructor(options: AdoptionOptions) {
+    this.#options = options;
+    this.#nowhere = new Seat({ name: UNREPORTED, runnerClass: UNREPORTED, slots: 0, runner: NOBODY, ordinal: -1 });
+    this.#nowhere.phase = 'silent';
+  }
+
+  get isSettled(): boolean {
+    return this.#expected.size === 0;
+  }
+
+  expect(key: string, slots: number): void {
+    this.#expected.set(key, slots);
+    this.#holdBack();
+  }
+
+  /** It reported, or is gone. */
+  unexpect(key: string): void {
+    if (!this.#expected.delete(key)) return;
+    this.#holdBack();
+    if (this.isSettled) this.#settle();
+  }
+
+  /** Takes over what a runner holds. */
+  adopt(seat: Seat, report: RunnerReport): void {
+    const { runs, updates } = this.#options;
+    for (const { order, outcome } of report.ended) {
+      if (order.parentRun !== undefined) this.#ends.set(keyOf(order.parentRun, order.path), outcome);
+    }
+    const adopted: { readonly run: LiveRun; readonly mounts: ReportedRun['mounts'] }[] = [];
+    for (const { order, mounts, progress } of report.runs) {
+      const run = this.#adoptRun(seat, order);
+      if (run === undefined) {
+        this.#refuse(seat, order);
+        continue;
+      }
+      if (progress !== undefined) updates.progress(run, progress);
+      adopted.push({ run, mounts });
+    }
+    this.#reported += report.runs.filter(({ mounts }) => mounts.length === 0).length + report.ended.length;
+    // Known children first: they, not phantoms, are to have their parents' loans.
+    const unknown = adopted.map(({ run, mounts }) => ({
+      run,
+      mounts: mounts.filter((mount) => !this.#reunite(run, mount)),
+    }));
+    for (const { run, mounts } of unknown) for (const mount of mounts) this.#adoptMount(run, mount);
+    for (const { order, outcome } of report.ended) this.#adoptEnd(seat, order, outcome);
+    for (const { run, changes } of report.changes) {
+      const watcher = runs.get(run);
+      if (watcher !== undefined) updates.changed(watcher, changes);
+    }
+    if (this.isSettled) this.#ends.clear();
+    this.#holdBack();
+  }
+
+  #adoptRun(seat: Seat, order: RunOrder): LiveRun | undefined {
+    if (order.kind === 'watch') return this.#adoptWatch(seat, order);
+    const { runs, updates, epoch, outbox } = this.#options;
+    const phantom = this.#phantomOf(order);
+    if (phantom !== undefined) {
+      this.#phantoms.delete(phantom);
+      runs.reseat(phantom, order.token, seat);
+    }
+    const run = phantom ?? this.#adoptNew(seat, order);
+    if (run === undefined) return undefined;
+    const { attempt } = run;
+    outbox.post({ kind: 'renewed', to: seat.runner, run: run.number, token: { epoch, run: run.number, attempt } });
+    updates.adopted(run.update);
+    return run;
+  }
+
+  /** B4. A watcher holds no slot, so it is only told. */
+  #refuse(seat: Seat, order: RunOrder): void {
+    const { runs, updates, outbox } = this.#options;
+    if (order.kind === 'watch') {
+      outbox.post({ kind: 'cancel', to: seat.runner, run: order.token.run, why: NOT_TAKEN_OVER });
+    } else runs.condemn(order, requestOf(order), updates.openForCondemned(), seat, NOT_TAKEN_OVER);
+  }
+
+  #adoptNew(seat: Seat, order: RunOrder): LiveRun | undefined {
+    const { runs, updates } = this.#options;
+    const update = updates.adopt(order);
+    if (update === undefined) return undefined;
+    const parent = order.parentRun === undefined ? undefined : runs.get(order.parentRun);
+    const run = runs.adopt({ order, request: requestOf(order), update, parent: undefined, seat });
+    if (run === undefined) {
+      updates.dropIfEmpty(update);
+      return undefined;
+    }
+    if (order.parentRun === undefined || parent?.kind === 'watch') update.root ??= run;
+    return run;
+  }
+
+  #adoptWatch(seat: Seat, order: RunOrder): LiveRun | undefined {
+    if (order.parentRun === undefined) return undefined;
+    const { runs, updates, watchers, outbox, epoch } = this.#options;
+    const run = updates.adoptSource(order, runs.get(order.parentRun));
+    watchers.adopt(run, seat);
+    const token = { epoch, run: run.number, attempt: run.attempt };
+    outbox.post({ kind: 'renewed', to: seat.runner, run: run.number, token });
+    return run;
+  }
+
+  /** The child is known already. */
+  #reunite(parent: LiveRun, { request }: ReportedRun['mounts'][number]): boolean {
+    const child = this.#options.runs.orphanAt(request.path, parent);
+    if (child !== undefined) this.#options.runs.reunite(child, parent, request);
+    return child !== undefined;
+  }
+
+  /** What else a run waits for: it ended meanwhile, it executes where nobody has reported, or it is asked for again. */
+  #adoptMount(parent: LiveRun, { request, isStarted }: ReportedRun['mounts'][number]): void {
+    const { runs, updates, outbox } = this.#options;
+    const key = keyOf(parent.number, request.path);
+    const end = this.#ends.get(key);
+    if (end !== undefined && end.kind !== 'parked' && parent.seat !== undefined) {
+      this.#ends.delete(key);
+      outbox.post({
+        kind: 'mountEnded',
+        to: parent.seat.runner,
+        run: parent.number,
+        mount: request.mount,
+        outcome: end,
+      });
+    } else if (isStarted && !this.isSettled && parent.kind !== 'watch' && request.kind !== 'watch') {
+      const phantom = runs.adopt({ request, update: parent.update, parent, seat: this.#nowhere });
+      if (phantom === undefined) runs.ask(runs.create(request, parent.update, parent));
+      else this.#phantoms.add(phantom);
+    } else updates.mount(parent, request);
+  }
+
+  /** A run ended without an operator: its parent is answered, or its update ends. */
+  #adoptEnd(seat: Seat, order: RunOrder, outcome: RunOutcome): void {
+    const { runs } = this.#options;
+    const { parentRun, path } = order;
+    if (parentRun === undefined) {
+      const root = this.#adoptRun(seat, order);
+      if (root !== undefined) runs.exited(root, outcome);
+      return;
+    }
+    const phantom = this.#phantomOf(order);
+    if (phantom !== undefined) {
+      this.#phantoms.delete(phantom);
+      runs.reseat(phantom, order.token, seat);
+      runs.exited(phantom, outcome);
+    } else {
+      const parent = runs.get(parentRun);
+      if (parent === undefined) return;
+      const child = runs.childAt(parent, path);
+      if (child?.state.phase === 'asked' && outcome.kind !== 'parked') runs.settle(child, outcome);
+    }
+    this.#ends.delete(keyOf(parentRun, path));
+  }
+
+  #phantomOf(order: RunOrder): LiveRun | undefined {
+    for (const phantom of this.#phantoms) {
+      if (phantom.path === order.path && phantom.parent?.number === order.parentRun) return phantom;
+    }
+    return undefined;
+  }
+
+  /**
+   * B2: as many placeholders as the runners that have not reported can hold slots, less what phantoms hold; and one for each end that waits
+   * for its parent, which goes on as soon as it hears of it (B5).
+   */
+  #holdBack(): void {
+    const { tree, runs } = this.#options;
+    let slots = 0;
+    for (const more of this.#expected.values()) slots += more;
+    const silent = Math.max(0, Math.min(slots, tree.slots - this.#reported) - this.#phantoms.size);
+    const bound = silent + this.#ends.size;
+    while (this.#placeholders.length < bound) {
+      this.#branch ??= tree.openUpdate(tree.pool, 'runners that have not reported');
+      this.#placeholders.push(tree.adopt(this.#branch, { runnerClass: UNREPORTED }));
+    }
+    while (this.#placeholders.length > bound) {
+      runs.start(tree.release(this.#placeholders.pop()!, 'failed').granted);
+    }
+  }
+
+  /** Nobody is left who could report: phantoms are asked for again, and updates whose root never came are closed. */
+  #settle(): void {
+    const { tree, runs, updates, settled } = this.#options;
+    this.#ends.clear();
+    this.#phantoms.clear();
+    runs.lost(this.#nowhere);
+    if (this.#branch !== undefined) runs.start(tree.remove(this.#branch).granted);
+    this.#branch = undefined;
+    updates.closeRootless();
+    settled();
+  }
+}
+
+/** Stands for the runners that have not reported: what it is told goes nowhere. */
+const NOBODY: Runner = {
+  start: () => {},
+  cancel: () => {},
+  renewed: () => {},
+  mountStarted: () => {},
+  mountEnded: () => {},
+};
+
+/** The mount that led to an order; its number is the parent's to say. */
+function requestOf(order: RunOrder): MountRequest {
+  const { path, kind, source, key, version, input, runnerClass, rows, bytes, reprocess } = order;
+  return {
+    mount: 0,
+    path,
+    kind,
+    ...(source === undefined ? {} : { source }),
+    ...(key === undefined ? {} : { key }),
+    ...(version === undefined ? {} : { version }),
+    ...(input === undefined ? {} : { input }),
+    ...(runnerClass === undefined ? {} : { runnerClass }),
+    ...(rows === undefined ? {} : { rows }),
+    ...(bytes === undefined ? {} : { bytes }),
+    ...(reprocess === undefined ? {} : { reprocess }),
+  };
+}
+
+const keyOf = (parent: RunNumber, path: string): string => `${parent} ${path}`;
