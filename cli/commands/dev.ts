@@ -2,12 +2,15 @@
 import type { Command } from 'commander';
 import { loadPipelines, rememberRun } from '../local/objects.ts';
 import { addFiles, addOutput, type FileOptions } from '../local/options.ts';
+import type { LocalPipeline } from '../local/pipeline.ts';
+import { DEFAULT_PUSH_ADDRESS, servePush } from '../local/push.ts';
 import { exitOf, reporterFor, Session, setExit, surroundings } from '../local/session.ts';
 
 interface Options extends FileOptions {
   readonly once?: boolean;
   readonly watch?: boolean;
   readonly allowDeletes?: boolean;
+  readonly pushAddress: string;
 }
 
 export function configure(command: Command): void {
@@ -22,6 +25,7 @@ export function configure(command: Command): void {
       '--watch',
       'stay, and keep them so: changes are seen as they happen where the source can be watched, else at its times',
     )
+    .option('--push-address <host:port>', 'with --watch: where push sources listen', DEFAULT_PUSH_ADDRESS)
     .option('--allow-deletes', 'consent to more deletes than deleteGuard allows, in the first cycle')
     .action(run);
 }
@@ -35,12 +39,23 @@ async function run(options: Options): Promise<void> {
     if (sources.length === 0) session.reporter.note(`Pipeline ${label}: no live source feeds it`);
   await session.run(objects, async (pipelines) => {
     if (options.watch === true) {
-      for (const pipeline of pipelines) pipeline.watch(options.allowDeletes === true);
-      await session.stopped;
+      await stay(session, pipelines, options);
       return;
     }
     const wish = { trigger: 'once', ...(options.allowDeletes === true && { allowDeletes: true }) };
     const ended = await Promise.all(pipelines.map((pipeline) => pipeline.cycles(wish)));
     setExit(exitOf(ended.flat()));
   });
+}
+
+/** Watches until the user stops it. */
+async function stay(session: Session, pipelines: readonly LocalPipeline[], options: Options): Promise<void> {
+  const push = await servePush(pipelines, options.pushAddress);
+  for (const path of push?.paths ?? []) session.reporter.note(`items are pushed to ${push?.url}${path}`);
+  try {
+    for (const pipeline of pipelines) pipeline.watch(options.allowDeletes === true);
+    await session.stopped;
+  } finally {
+    await push?.close();
+  }
 }

@@ -1,6 +1,7 @@
 // `fairlead init` and `fairlead dev --watch`: from an empty folder to an index that follows it.
 import { expect, test, vi } from 'vitest';
-import { Workspace } from './workspace.ts';
+import { SIGNATURE_HEADER, signatureOf, TIME_HEADER } from '../../runner/sources/index.ts';
+import { pipelineText, Workspace } from './workspace.ts';
 
 vi.setConfig({ testTimeout: 240_000 });
 
@@ -37,4 +38,28 @@ test('--watch makes an update for a file that changes, one that appears and one 
   running.process.kill('SIGTERM');
   expect((await running.done).code).toBe(0);
   expect(space.rows().map(({ text }) => text.trim())).toEqual(['The bilge.']);
+});
+
+test('an item that is pushed, signed, to a push source is indexed at once; a wrong signature is refused', async () => {
+  const space = new Workspace();
+  const pushed = pipelineText({ mode: 'mode: Watch' }).replace(
+    'directory: {path: files}',
+    'push: {secretFrom: {env: PUSH_KEY}}',
+  );
+  space.write('pipeline.yaml', pushed);
+  space.environment.PUSH_KEY = 'a key of thirty-two characters, or so';
+  const running = space.start('dev', '-f', 'pipeline.yaml', '--watch', '--push-address', '127.0.0.1:0');
+  const [, url] = await running.sees(/items are pushed to (\S+)/);
+  const send = (key: string) => {
+    const body = Buffer.from(JSON.stringify({ items: [{ key: 'tides.txt', text: 'Neap tides are weak.' }] }));
+    const seconds = String(Math.floor(Date.now() / 1_000));
+    const headers = { [TIME_HEADER]: seconds, [SIGNATURE_HEADER]: signatureOf(key, Number(seconds), body) };
+    return fetch(url!, { method: 'POST', body, headers });
+  };
+  expect((await send('another key')).status).toBe(401);
+  expect((await send(space.environment.PUSH_KEY)).status).toBe(202);
+  await running.sees(/^files tides\.txt: Succeeded .* 1 added/m);
+  running.process.kill('SIGTERM');
+  await running.done;
+  expect(space.rows().map(({ key, text }) => [key, text])).toEqual([['tides.txt', 'Neap tides are weak.']]);
 });
