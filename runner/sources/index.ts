@@ -4,6 +4,8 @@ export type {
   GitSpec,
   HttpSpec,
   PostgresSpec,
+  PushSpec,
+  S3Spec,
   SecretFrom,
   SymlinkPolicy,
 } from './common/spec.ts';

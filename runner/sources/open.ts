@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts';
 import type { Source } from '../execute/index.ts';
 import { StepError } from '../sdk/index.ts';
 import { LazySource, LazyWatchedSource } from './common/lazy.ts';
-import type { DirectorySpec, GitSpec, HttpSpec, PostgresSpec, PushSpec, SecretFrom } from './common/spec.ts';
+import type { DirectorySpec, GitSpec, HttpSpec, PostgresSpec, PushSpec, S3Spec, SecretFrom } from './common/spec.ts';
 import { directorySettings } from './directory/settings.ts';
 import { DirectorySource } from './directory/source.ts';
 import { openGit } from './git/open.ts';
@@ -17,6 +17,7 @@ export interface SourceSpec {
   readonly http?: HttpSpec | undefined;
   readonly postgres?: PostgresSpec | undefined;
   readonly push?: PushSpec | undefined;
+  readonly s3?: S3Spec | undefined;
 }
 
 export interface SourceOptions {
@@ -39,13 +40,14 @@ export interface SourceOptions {
 export function openSource(spec: SourceSpec, options: SourceOptions): Source {
   if (spec.directory) return new DirectorySource(directorySettings(spec.directory, options.baseDir), options.clock);
   if (spec.git) return openGit(spec.git, options);
-  const { http, postgres } = spec;
+  const { http, postgres, s3 } = spec;
   if (http) return new LazySource(async () => (await import('./http/open.ts')).openHttp(http, options));
   if (postgres) {
     const load = async () => (await import('./postgres/open.ts')).openPostgres(postgres, options);
     const canWatch = postgres.channel !== undefined || postgres.watermark !== undefined;
     return canWatch ? new LazyWatchedSource(load) : new LazySource(load);
   }
+  if (s3) return new LazySource(async () => (await import('./s3/open.ts')).openS3(s3, options));
   if (spec.push) return openPush(spec.push, options);
   throw new StepError('invalid', `the source of ${options.name} names no kind that this runner knows`);
 }

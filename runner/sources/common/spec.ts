@@ -92,3 +92,14 @@ export interface PushSpec {
   /** How far the time of a signature may be from ours. Default 5m. */
   readonly tolerance?: DurationText | undefined;
 }
+
+export interface S3Spec extends FilterSpec {
+  readonly bucket: string;
+  readonly prefix?: string | undefined;
+  readonly region?: string | undefined;
+  /** Address of another server than that of AWS. */
+  readonly endpoint?: string | undefined;
+  readonly pathStyle?: boolean | undefined;
+  readonly accessKeyIdFrom?: SecretFrom | undefined;
+  readonly secretAccessKeyFrom?: SecretFrom | undefined;
+}
