@@ -6,6 +6,10 @@ import { PostgresState } from '../../runner/state/index.ts';
 import { testPostgres } from '../support/postgres.ts';
 import { listed, replaced, token, work } from './build.ts';
 import { stateContract } from './contract.ts';
+import { killWhileCommitting } from './processes/start.ts';
+
+/** More with FAIRLEAD_TEST_KILLS. */
+const KILL_ROUNDS = Number(process.env.FAIRLEAD_TEST_KILLS ?? 3);
 
 const postgres = await testPostgres('the shared state');
 
@@ -59,7 +63,7 @@ describe.skipIf(postgres === undefined)('on a real Postgres', () => {
   test('of runners that commit one component at once, exactly those win whose base is the record that they replace', async () => {
     const { stores, close } = await runners(4);
     await stores[0]!.commit([replaced('a'), replaced('b')]);
-    for (let round = 2; round < 12; round++) {
+    for (let round = 2; round < 8; round++) {
       const [record] = await stores[0]!.components(['docs/a']);
       const base = record!.token;
       const results = await Promise.all(
@@ -78,7 +82,7 @@ describe.skipIf(postgres === undefined)('on a real Postgres', () => {
 
   test('runners that write one new component at once end with one record', async () => {
     const { stores, close } = await runners(4);
-    for (let round = 0; round < 10; round++) {
+    for (let round = 0; round < 5; round++) {
       const key = `new-${round}`;
       const results = await Promise.all(
         stores.map((store, index) => store.commit([replaced(key, { token: token(index + 1) })])),
@@ -117,6 +121,10 @@ describe.skipIf(postgres === undefined)('on a real Postgres', () => {
     await close();
   });
 
+  test('a process that is killed in the middle of commits leaves record and rows of one generation, whenever it dies (F16, F17)', async () => {
+    await killWhileCommitting(url, KILL_ROUNDS);
+  });
+
   test('a command that only looks is told that nothing was indexed, and makes nothing', async () => {
     const pipeline = newPipeline();
     await expect(stateOf(pipeline, { readOnly: true }).open('next')).rejects.toThrow(/no state .* nothing was indexed/);
@@ -138,9 +146,9 @@ describe.skipIf(postgres === undefined)('on a real Postgres', () => {
     expect(error.class).toBe('transient');
   });
 
-  test('hundreds of opens and closes leave the server with no connection of ours (F20)', async () => {
+  test('many opens and closes leave the server with no connection of ours (F20)', async () => {
     const pipeline = newPipeline();
-    for (let index = 0; index < 60; index++) {
+    for (let index = 0; index < 20; index++) {
       const state = stateOf(pipeline);
       await state.open('next');
       await state.close();

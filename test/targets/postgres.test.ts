@@ -146,11 +146,11 @@ describe.skipIf(postgres === undefined)('on a real Postgres', () => {
       await writer.apply([written(...rowsOf(1))]);
       let last = 1;
       const writing = (async () => {
-        for (last = 2; last <= 120; last++)
+        for (last = 2; last <= 60; last++)
           await writer.apply([{ owner: 'docs/a', upserts: rowsOf(last), touches: [], deletes: [], deleteAll: true }]);
       })();
       const seen = new Set<string>();
-      while (last <= 120) {
+      while (last <= 60) {
         const hits = await reader.search({ text: 'generation', limit: 100 });
         const texts = new Set(hits.map(({ element }) => element.text ?? ''));
         expect([...texts]).toHaveLength(1);

@@ -6,9 +6,15 @@ export const KEYS = Array.from({ length: 20 }, (_, index) => `file-${index}`);
 /** Rows of an item in generation N: their number changes from one to the next. */
 export const rowsIn = (number: number): number => 1 + (number % 3);
 
+type Replace = Extract<Commit, { kind: 'replace' }>;
+
 const idOf = (key: string, number: number, index: number): number => number * 1_000 + KEYS.indexOf(key) * 10 + index;
 
-export function generation(number: number, epoch: number, records: readonly (ComponentRecord | undefined)[]): Commit[] {
+export function generation(
+  number: number,
+  epoch: number,
+  records: readonly (ComponentRecord | undefined)[],
+): Replace[] {
   return KEYS.map((key, at) => {
     const rows = Array.from({ length: rowsIn(number) }, (_, index) =>
       row(idOf(key, number, index), key, `text of generation ${number}`, { vector: undefined } as never),
