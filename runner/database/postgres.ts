@@ -80,6 +80,11 @@ export class Postgres implements Queryable {
   async #transactOnce<T>(body: (connection: Queryable) => Promise<T>, begin = 'BEGIN'): Promise<T> {
     const client = await this.#pool.connect();
     let broken: Error | undefined;
+    // A connection that is lost between two statements says so by an event; without a listener that would end the process.
+    const lost = (error: Error) => {
+      broken = error;
+    };
+    client.on('error', lost);
     try {
       await client.query(begin);
       const result = await body(new Connection(client, this.#statements));
@@ -91,6 +96,7 @@ export class Postgres implements Queryable {
       });
       throw error;
     } finally {
+      client.removeListener('error', lost);
       client.release(broken);
     }
   }
@@ -152,7 +158,7 @@ const UNREACHABLE = /^(08|57P)|^(ECONN|EPIPE|ENOTFOUND|EHOSTUNREACH|ENETUNREACH|
 function isUnreachable(error: unknown): boolean {
   const { code, message } = error as { code?: string; message?: string };
   if (code !== undefined) return UNREACHABLE.test(code);
-  return /Connection terminated|timeout exceeded when trying to connect/.test(message ?? '');
+  return /Connection terminated|connection error|timeout exceeded when trying to connect/.test(message ?? '');
 }
 
 function placeOf(url: string): string {

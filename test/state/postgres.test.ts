@@ -1,6 +1,6 @@
 // The shared state passes the contract on a real Postgres, and keeps the promises that several runners need.
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { StateStore } from '../../runner/execute/index.ts';
 import { PostgresState } from '../../runner/state/index.ts';
 import { testPostgres } from '../support/postgres.ts';
@@ -146,6 +146,28 @@ describe.skipIf(postgres === undefined)('on a real Postgres', () => {
     expect(error.class).toBe('transient');
   });
 
+  test('a server that cuts connections in the middle of commits fails those commits as transient, and the store goes on (F34)', async () => {
+    const { stores, close } = await runners(1);
+    const [state] = stores as [PostgresState];
+    const outcomes = new Set<string>();
+    for (let round = 0; round < 20; round++) {
+      const commits = Array.from({ length: 4 }, (_, index) =>
+        state.commit([replaced(`r${round}-${index}`)]).then(
+          () => 'committed',
+          (error: { class?: string }) => error.class ?? String(error),
+        ),
+      );
+      await client.query(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'fairlead' AND datname = current_database()",
+      );
+      for (const outcome of await Promise.all(commits)) outcomes.add(outcome);
+    }
+    expect([...outcomes].filter((outcome) => outcome !== 'committed' && outcome !== 'transient')).toEqual([]);
+    expect(outcomes.has('transient'), 'some were cut').toBe(true);
+    expect(kinds(await state.commit([replaced('after')]))).toEqual(['committed']);
+    await close();
+  });
+
   test('many opens and closes leave the server with no connection of ours (F20)', async () => {
     const pipeline = newPipeline();
     for (let index = 0; index < 20; index++) {
@@ -153,9 +175,15 @@ describe.skipIf(postgres === undefined)('on a real Postgres', () => {
       await state.open('next');
       await state.close();
     }
-    const { rows } = await client.query(
-      "SELECT count(*)::int AS n FROM pg_stat_activity WHERE application_name = 'fairlead' AND datname = current_database()",
+    // The server forgets a connection a moment after its client has closed it.
+    await vi.waitFor(
+      async () => {
+        const { rows } = await client.query(
+          "SELECT count(*)::int AS n FROM pg_stat_activity WHERE application_name = 'fairlead' AND datname = current_database()",
+        );
+        expect(rows[0].n).toBe(0);
+      },
+      { timeout: 30_000 },
     );
-    expect(rows[0].n).toBe(0);
   });
 });
