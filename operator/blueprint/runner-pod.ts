@@ -131,6 +131,8 @@ function podSpec(wish: RunnerPodWish): Record<string, unknown> {
     containers: [container(wish)],
     volumes: volumes(wish),
     restartPolicy: 'Always',
+    // Named, since a token can be projected only for a named account; it has no rights here.
+    serviceAccountName: 'default',
     terminationGracePeriodSeconds: settings.graceS,
     automountServiceAccountToken: false, // a runner has no business with the API server
     enableServiceLinks: false,
@@ -207,7 +209,11 @@ function volumes({ pipeline, secrets, settings }: RunnerPodWish): unknown[] {
     claimName === undefined ? { name: 'data', emptyDir: {} } : { name: 'data', persistentVolumeClaim: { claimName } },
     { name: 'tmp', emptyDir: {} },
     { name: 'token', projected: { sources: [{ serviceAccountToken: token }] } },
-    ...secrets.map((secretName) => ({ name: secretVolume(secretName), secret: { secretName, defaultMode: 0o440 } })),
+    // Optional: a LiveSource whose Secret is not there must not keep the others of its Pipeline from a runner.
+    ...secrets.map((secretName) => ({
+      name: secretVolume(secretName),
+      secret: { secretName, defaultMode: 0o440, optional: true },
+    })),
   ];
 }
 

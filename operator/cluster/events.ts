@@ -107,7 +107,7 @@ export class EventRecorder {
       body: {
         apiVersion: 'events.k8s.io/v1',
         kind: 'Event',
-        metadata: { generateName: `${name.slice(0, 200)}.`, namespace },
+        metadata: { generateName: `${name.slice(0, 200)}-`, namespace },
         eventTime: microTime(nowMs),
         reportingController: 'fairlead.dev/operator',
         reportingInstance: this.#instance,

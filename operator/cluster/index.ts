@@ -1,3 +1,4 @@
+export * from './caches.ts';
 export * from './connection.ts';
 export * from './errors.ts';
 export * from './events.ts';
@@ -7,3 +8,5 @@ export * from './queue.ts';
 export * from './reflector.ts';
 export * from './rest.ts';
 export * from './store.ts';
+export * from './workers.ts';
+export * from './writes.ts';

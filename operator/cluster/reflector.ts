@@ -169,10 +169,16 @@ export class Reflector<T extends KubeObject> {
         deadlineMs: LIST_DEADLINE_MS,
         signal: this.#abort.signal,
       });
-      for (const item of page.items) objects.push(trim(item));
+      for (const item of page.items) objects.push(trim(this.#named(item)));
       from = page.metadata.continue;
       if (!from) return { objects, version: page.metadata.resourceVersion };
     }
+  }
+
+  /** Items of a list do not say what they are. */
+  #named(item: T): T {
+    const { group, version, kind } = this.#options.resource;
+    return { ...item, apiVersion: group === '' ? version : `${group}/${version}`, kind };
   }
 
   /** Makes the copy equal to a whole list; answers how many objects differed (R2). */

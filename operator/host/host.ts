@@ -177,6 +177,11 @@ export class PipelineHost {
     });
   }
 
+  /** Whether rows are being removed: that needs runners, also while the Pipeline is suspended. */
+  get isDropping(): boolean {
+    return this.#dropping.size > 0;
+  }
+
   /** Ends all that it does, at once and without a word to runners: this operator does not lead any more, or the Pipeline is gone. */
   close(): void {
     this.#triggers.close();

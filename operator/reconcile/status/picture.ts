@@ -11,7 +11,7 @@ export interface Trouble {
 
 export interface UpdatePicture {
   readonly name: string;
-  readonly kind: 'pipeline' | 'cycle' | 'key';
+  readonly kind: 'pipeline' | 'cycle' | 'key' | 'drop';
   readonly source?: string;
   readonly trigger: string;
   readonly result: 'Running' | 'Succeeded' | 'CompletedWithErrors' | 'Failed' | 'Cancelled';

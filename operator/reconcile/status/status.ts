@@ -62,7 +62,7 @@ function common(picture: CommonPicture) {
   };
 }
 
-const UPDATE_KINDS = { pipeline: 'Pipeline', cycle: 'Cycle', key: 'Key' } as const;
+const UPDATE_KINDS = { pipeline: 'Pipeline', cycle: 'Cycle', key: 'Key', drop: 'Cycle' } as const;
 
 function updateStatus(update: UpdatePicture): UpdateStatus {
   const { endedAtMs, startedAtMs, waitedMs, message } = update;

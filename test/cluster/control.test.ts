@@ -1,0 +1,335 @@
+// The controllers on a real API server. There is no kubelet, scheduler or garbage collector: the test plays pods and runners.
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { FINALIZER } from '../../crds/schema/index.ts';
+import type { KubeApi } from '../../operator/cluster/index.ts';
+import { NO_COUNTS, type RunOutcome } from '../../runner/protocol/index.ts';
+import { MINIMAL_PIPELINE, MINIMAL_SOURCE, type Plain } from '../crds/objects.ts';
+import { type ApiServer, startApiServer } from '../support/apiserver.ts';
+import { installCrds } from '../support/crds.ts';
+import { eventually } from '../support/eventually.ts';
+import { apiOf, startOperator, type TestOperator } from '../support/operator.ts';
+import { ScriptedRunner } from '../support/scripted-runner.ts';
+
+let server: ApiServer;
+let api: KubeApi & { close(): Promise<void> };
+let operator: TestOperator;
+let namespace: string;
+let namespaces = 0;
+
+beforeAll(async () => {
+  server = await startApiServer();
+  await installCrds(server);
+  api = apiOf(server.url, server.token);
+  operator = await startOperator(api);
+});
+afterAll(async () => {
+  await operator?.stop();
+  await api?.close();
+  await server?.stop();
+});
+beforeEach(async () => {
+  namespace = `test-${++namespaces}`;
+  await server.ask('POST', '/api/v1/namespaces', { metadata: { name: namespace } });
+});
+
+type Seen = {
+  readonly metadata: {
+    readonly name: string;
+    readonly uid: string;
+    readonly finalizers?: string[];
+    readonly labels: Record<string, string>;
+    readonly resourceVersion: string;
+  };
+  readonly spec: Record<string, unknown>;
+  readonly status?: Record<string, unknown> & { readonly conditions?: Condition[] };
+};
+type Condition = { type: string; status: string; reason: string; message: string; lastTransitionTime: string };
+
+const group = '/apis/fairlead.dev/v1alpha1';
+const pathOf = (plural: string, name?: string) =>
+  `${plural === 'pods' ? '/api/v1' : group}/namespaces/${namespace}/${plural}${name === undefined ? '' : `/${name}`}`;
+
+async function make(object: Plain, name: string, spec: Plain = {}): Promise<void> {
+  const plural = object.kind === 'Pipeline' ? 'pipelines' : 'livesources';
+  const body = { ...object, metadata: { name, namespace }, spec: { ...(object.spec as Plain), ...spec } };
+  const answer = await server.ask('POST', pathOf(plural), body);
+  expect(answer.status, JSON.stringify(answer.body)).toBe(201);
+}
+
+const see = async (plural: string, name: string): Promise<Seen | undefined> => {
+  const answer = await server.ask('GET', pathOf(plural, name));
+  return answer.status === 200 ? (answer.body as Seen) : undefined;
+};
+const pods = async (): Promise<Seen[]> => ((await server.ask('GET', pathOf('pods'))).body as { items: Seen[] }).items;
+
+const patch = (plural: string, name: string, body: object, subresource = '') =>
+  server.ask('PATCH', pathOf(plural, name) + subresource, body, { contentType: 'application/merge-patch+json' });
+
+const conditionOf = (seen: Seen | undefined, type: string): Condition | undefined =>
+  seen?.status?.conditions?.find((condition) => condition.type === type);
+
+const untilCondition = (plural: string, name: string, type: string, wanted: Partial<Condition>) =>
+  eventually(
+    () => see(plural, name),
+    (seen) => Object.entries(wanted).every(([key, value]) => conditionOf(seen, type)?.[key as 'type'] === value),
+    `${name}: ${type} ${JSON.stringify(wanted)}`,
+  );
+
+/** A runner connects from a pod. */
+function join(pipeline: string, pod: string, runnerClass = 'default'): ScriptedRunner {
+  const host = operator.control.hosts.get(`${namespace}/${pipeline}`)!.host;
+  const runner = new ScriptedRunner();
+  runner.uplink = host.addRunner({ name: `${pod}/1`, runnerClass, slots: 64, runner }).uplink;
+  return runner;
+}
+
+const done = (counts: Partial<typeof NO_COUNTS> = {}): RunOutcome => ({
+  kind: 'done',
+  counts: { ...NO_COUNTS, ...counts },
+});
+
+/** A Pipeline and a LiveSource whose first cycle executes. */
+async function running() {
+  await make(MINIMAL_PIPELINE, 'index');
+  await make(MINIMAL_SOURCE, 'docs', { pipelineRef: { name: 'index' } });
+  const [pod] = await eventually(pods, (all) => all.length === 1, 'a runner pod');
+  const runner = join('index', pod!.metadata.name);
+  await eventually(
+    () => runner.paths(),
+    (paths) => paths.includes('docs'),
+    'the first cycle executes',
+  );
+  return { runner, pod: pod! };
+}
+
+describe('a Pipeline and its LiveSource', () => {
+  test('a pod is made for the first cycle, owned by the Pipeline; the status follows it to Ready', async () => {
+    const { runner, pod } = await running();
+    expect(pod.metadata).toMatchObject({ labels: { 'fairlead.dev/runner-class': 'default' } });
+    const pipeline = await see('pipelines', 'index');
+    expect(pod.metadata.labels['fairlead.dev/owner-uid']).toBe(pipeline!.metadata.uid);
+    expect(pipeline!.metadata.finalizers).toEqual([FINALIZER]);
+    runner.exit('docs', done({ added: 1_000_000 }));
+    const source = await untilCondition('livesources', 'docs', 'Ready', { status: 'True', reason: 'Ready' });
+    expect(source!.status).toMatchObject({ items: { total: 1_000_000, done: 1_000_000 }, kind: 'git' });
+    expect(JSON.stringify(source!.status).length).toBeLessThan(8192);
+    await untilCondition('pipelines', 'index', 'Ready', { status: 'True' });
+  });
+
+  test('an idle cycle writes nothing to the API server', async () => {
+    const { runner } = await running();
+    runner.exit('docs', done({ added: 3 }));
+    await untilCondition('livesources', 'docs', 'Ready', { status: 'True' });
+    await eventually(
+      () => operator.control.statuses.isIdle,
+      (idle) => idle,
+      'the statuses are written',
+    );
+    const versions = async () =>
+      [await see('livesources', 'docs'), await see('pipelines', 'index')].map((seen) => seen!.metadata.resourceVersion);
+    await untilCondition('pipelines', 'index', 'Progressing', { status: 'False' });
+    const before = await versions();
+    const host = operator.control.hosts.get(`${namespace}/index`)!.host;
+    for (let cycle = 0; cycle < 3; cycle++) {
+      host.wantCycle('docs', { trigger: 'interval' });
+      await eventually(
+        () => runner.paths(),
+        (paths) => paths.includes('docs'),
+        'the cycle executes',
+      );
+      runner.exit('docs', done({ unchanged: 3 }));
+    }
+    await eventually(
+      () => host.activity(undefined).inFlight,
+      (inFlight) => inFlight === 0,
+      'the cycles end',
+    );
+    await eventually(
+      () => operator.control.statuses.isIdle,
+      (idle) => idle,
+      'what there was to write is written',
+    );
+    expect(await versions()).toEqual(before);
+  });
+
+  test('a trigger annotation makes one cycle and is echoed in status', async () => {
+    const { runner } = await running();
+    runner.exit('docs', done({ added: 3 }));
+    await patch('livesources', 'docs', { metadata: { annotations: { 'fairlead.dev/refresh': 'first' } } });
+    await eventually(
+      () => see('livesources', 'docs'),
+      (seen) => (seen?.status?.handled as Plain)?.refresh === 'first',
+      'the echo',
+    );
+    await eventually(
+      () => runner.paths(),
+      (paths) => paths.includes('docs'),
+      'the cycle executes',
+    );
+    runner.exit('docs', done({ unchanged: 3 }));
+    await patch('livesources', 'docs', { metadata: { labels: { touched: 'yes' } } });
+    await untilCondition('livesources', 'docs', 'Ready', { status: 'True' });
+    expect(runner.orders.filter(({ trigger }) => trigger === 'refresh')).toHaveLength(1);
+  });
+
+  test('a LiveSource without its Pipeline says so, and is followed as soon as there is one', async () => {
+    await make(MINIMAL_SOURCE, 'docs', { pipelineRef: { name: 'index' } });
+    await untilCondition('livesources', 'docs', 'Ready', { status: 'False', reason: 'PipelineNotFound' });
+    await make(MINIMAL_PIPELINE, 'index');
+    await eventually(pods, (all) => all.length === 1, 'a runner pod');
+    await untilCondition('livesources', 'docs', 'Ready', { reason: 'WaitingForRunner' });
+  });
+
+  test('a suspended Pipeline keeps no runner; it goes on when told to', async () => {
+    const { runner, pod } = await running();
+    runner.exit('docs', done({ added: 3 }));
+    await patch('pipelines', 'index', { spec: { suspend: true } });
+    await untilCondition('pipelines', 'index', 'Ready', { status: 'False', reason: 'Suspended' });
+    await eventually(
+      () => see('pods', pod.metadata.name),
+      (seen) => seen === undefined,
+      'the pod is deleted',
+    );
+    await untilCondition('livesources', 'docs', 'Ready', { reason: 'PipelineSuspended' });
+  });
+});
+
+describe('deletion', () => {
+  test('rows go first, then the LiveSource; then the Pipeline in the same way', async () => {
+    const { runner } = await running();
+    runner.exit('docs', done({ added: 3 }));
+    await server.ask('DELETE', pathOf('livesources', 'docs'));
+    await eventually(
+      () => runner.orders.at(-1)?.kind,
+      (kind) => kind === 'delete',
+      'the rows are removed',
+    );
+    expect((await see('livesources', 'docs'))!.metadata.finalizers).toEqual([FINALIZER]);
+    runner.exit('docs', done({ deleted: 3 }));
+    await eventually(
+      () => see('livesources', 'docs'),
+      (seen) => seen === undefined,
+      'the LiveSource is gone',
+    );
+    await server.ask('DELETE', pathOf('pipelines', 'index'));
+    await eventually(
+      () => runner.paths(),
+      (paths) => paths.includes(''),
+      'all rows are removed',
+    );
+    runner.exit('', done());
+    await eventually(
+      () => see('pipelines', 'index'),
+      (seen) => seen === undefined,
+      'the Pipeline is gone',
+    );
+  });
+
+  test('a removal that fails is a condition with its message, and is tried again', async () => {
+    const { runner } = await running();
+    runner.exit('docs', done({ added: 3 }));
+    await server.ask('DELETE', pathOf('livesources', 'docs'));
+    await eventually(
+      () => runner.orders.at(-1)?.kind,
+      (kind) => kind === 'delete',
+      'the rows are removed',
+    );
+    runner.exit('docs', {
+      kind: 'failed',
+      counts: NO_COUNTS,
+      error: { class: 'transient', message: 'the database is away' },
+    });
+    await untilCondition('livesources', 'docs', 'Stalled', {
+      reason: 'DeletionStuck',
+      message: 'the database is away',
+    });
+    await eventually(
+      () => runner.paths(),
+      (paths) => paths.includes('docs'),
+      'it is tried again',
+    );
+    runner.exit('docs', done());
+    await eventually(
+      () => see('livesources', 'docs'),
+      (seen) => seen === undefined,
+      'the LiveSource is gone',
+    );
+  });
+
+  test('deletionPolicy Retain lets go at once', async () => {
+    await make(MINIMAL_PIPELINE, 'index', { deletionPolicy: 'Retain' });
+    await untilCondition('pipelines', 'index', 'Accepted', { status: 'True' });
+    await server.ask('DELETE', pathOf('pipelines', 'index'));
+    await eventually(
+      () => see('pipelines', 'index'),
+      (seen) => seen === undefined,
+      'the Pipeline is gone',
+    );
+  });
+});
+
+describe('runner pods', () => {
+  test('a template that the API server refuses makes no pod, and the condition names the field', async () => {
+    const runners = [{ name: 'default', template: { spec: { nodeSelctor: { disk: 'fast' } } } }];
+    await make(MINIMAL_PIPELINE, 'index', { runners });
+    await make(MINIMAL_SOURCE, 'docs', { pipelineRef: { name: 'index' } });
+    const seen = await untilCondition('pipelines', 'index', 'RunnersAvailable', { reason: 'TemplateRefused' });
+    expect(conditionOf(seen, 'RunnersAvailable')!.message).toContain('nodeSelctor');
+    expect(await pods()).toEqual([]);
+  });
+
+  test('a quota that refuses pods is a reason to wait, not an error', async () => {
+    await server.ask('POST', `/api/v1/namespaces/${namespace}/resourcequotas`, {
+      metadata: { name: 'none' },
+      spec: { hard: { pods: '0' } },
+    });
+    // Nobody counts here: without a controller manager the quota's status must be played.
+    await server.ask(
+      'PATCH',
+      `/api/v1/namespaces/${namespace}/resourcequotas/none/status`,
+      { status: { hard: { pods: '0' }, used: { pods: '0' } } },
+      { contentType: 'application/merge-patch+json' },
+    );
+    await make(MINIMAL_PIPELINE, 'index');
+    await make(MINIMAL_SOURCE, 'docs', { pipelineRef: { name: 'index' } });
+    await untilCondition('pipelines', 'index', 'RunnersAvailable', { reason: 'QuotaExceeded' });
+  });
+
+  test('a pod that failed for good is replaced by another of the same name', async () => {
+    const { pod } = await (async () => {
+      await make(MINIMAL_PIPELINE, 'index');
+      await make(MINIMAL_SOURCE, 'docs', { pipelineRef: { name: 'index' } });
+      const [first] = await eventually(pods, (all) => all.length === 1, 'a runner pod');
+      return { pod: first! };
+    })();
+    const { name, uid } = pod.metadata;
+    await patch('pods', name, { status: { phase: 'Failed', reason: 'UnexpectedAdmissionError' } }, '/status');
+    await eventually(
+      () => see('pods', name),
+      (seen) => seen !== undefined && seen.metadata.uid !== uid,
+      'a new pod',
+    );
+  });
+
+  test('a pod that no node takes is Unschedulable with the words of the scheduler', async () => {
+    await make(MINIMAL_PIPELINE, 'index');
+    await make(MINIMAL_SOURCE, 'docs', { pipelineRef: { name: 'index' } });
+    const [pod] = await eventually(pods, (all) => all.length >= 1, 'a runner pod');
+    const condition = { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: '0/3 nodes fit' };
+    await patch('pods', pod!.metadata.name, { status: { conditions: [condition] } }, '/status');
+    const seen = await untilCondition('pipelines', 'index', 'RunnersAvailable', { reason: 'Unschedulable' });
+    expect(conditionOf(seen, 'RunnersAvailable')!.message).toContain('0/3 nodes fit');
+  });
+});
+
+test('conditions of both kinds stand from first sight, as the API conventions ask', async () => {
+  await make(MINIMAL_PIPELINE, 'index');
+  const seen = await untilCondition('pipelines', 'index', 'Accepted', { status: 'True' });
+  expect(seen!.status!.conditions!.map(({ type }) => type)).toEqual([
+    'Ready',
+    'Accepted',
+    'RunnersAvailable',
+    'Progressing',
+    'Suspended',
+  ]);
+});
