@@ -10,11 +10,11 @@ import { Attempts, Parked } from './attempts.ts';
 import { Cancelled } from './cancellation.ts';
 import { Content, sourceOf } from './content.ts';
 import { RunFailure, toRunError } from './failure.ts';
-import { contentHashOf } from './hash.ts';
+import { canonicalJson, contentHashOf } from './hash.ts';
 import { RunMemo } from './memo.ts';
 import { Nested } from './nested.ts';
 import { type CompiledComponent, itemComponent } from './plan.ts';
-import type { ComponentRef, ListedItem, Opened, WorkEntry } from './ports.ts';
+import type { ComponentRef, ItemContent, ListedItem, Opened, WorkEntry } from './ports.ts';
 import { removeComponent } from './remove.ts';
 import { type Finished, replaceCommit } from './replace.ts';
 import { DEFAULT_RETRY } from './retry.ts';
@@ -32,6 +32,12 @@ const one = (count: keyof Counts): Counts => ({ ...NO_COUNTS, [count]: 1 });
 
 const ADDED = one('added');
 const REPROCESSED = one('reprocessed');
+
+/** What of an item's content decides its result: a changed title with an equal body is changed content. */
+function hashOf({ bytes, fields }: ItemContent): string {
+  const body = contentHashOf(bytes);
+  return fields === undefined ? body : contentHashOf(`${body}\n${canonicalJson(fields)}`);
+}
 
 /** When the change was seen that the update is about, where a watcher or a push saw it. */
 function seenAtMsOf(input: Json | undefined): number | undefined {
@@ -215,7 +221,7 @@ export class ItemRun {
   async #readContent(place: Workplace, maxContentBytes: number): Promise<Reading | undefined> {
     try {
       const content = await place.content.read(maxContentBytes);
-      return content && { version: content.version, contentHash: contentHashOf(content.bytes) };
+      return content && { version: content.version, contentHash: hashOf(content) };
     } catch (thrown) {
       // What becomes of an item that is too large is for the step that reads it to say.
       if (!(thrown instanceof RunFailure) || thrown.error.class !== 'too-large') throw thrown;

@@ -100,7 +100,7 @@ function rows(world: World): object {
 }
 
 test('kill at any call, then a plain rerun: rows of a clean run, state and target agree, nothing is left over', async () => {
-  await playRounds(Number(process.env.FAIRLEAD_ROUNDS ?? 40), async (random) => {
+  await playRounds(Number(process.env.FAIRLEAD_ROUNDS ?? 25), async (random) => {
     const world = await World.open({ slots: 1 + random.below(4) });
     for (let lives = 3 + random.below(5); lives > 0; lives -= 1) await life(world, random);
     await world.restart();

@@ -51,6 +51,13 @@ describe('a cycle', () => {
     expect(world.desk.begun).toEqual([]);
   });
 
+  test('an item whose further columns changed is reprocessed though its body is equal', async () => {
+    world.source.items.set('a', { version: 'w1', text: 'one', title: 'old' });
+    await world.cycle();
+    world.source.items.set('a', { version: 'w2', text: 'one', title: 'new' });
+    expect(counted(await world.cycle())).toEqual({ reprocessed: 1, unchanged: 1 });
+  });
+
   test('rows of an item that left the source go, also when it left while nothing ran (F33)', async () => {
     await world.cycle();
     world.source.remove('a');

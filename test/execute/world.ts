@@ -64,7 +64,7 @@ export class Gate {
 
 /** Items by key; each write makes a new version. */
 export class TestSource implements Source {
-  readonly items = new Map<string, { version: string; text: string }>();
+  readonly items = new Map<string, { version: string; text: string; title?: string }>();
   batchSize = 1_000;
   reads = 0;
   /** Called before each batch of a listing with its index; may throw or wait. */
@@ -105,7 +105,9 @@ export class TestSource implements Source {
     this.reads += 1;
     await this.onRead(key);
     const item = this.items.get(key);
-    return item && { version: item.version, bytes: new TextEncoder().encode(item.text) };
+    if (item === undefined) return undefined;
+    const fields = item.title === undefined ? {} : { fields: { title: item.title } };
+    return { version: item.version, bytes: new TextEncoder().encode(item.text), ...fields };
   }
 
   async *watch(signal: AbortSignal): AsyncGenerator<readonly SourceChange[]> {
