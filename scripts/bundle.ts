@@ -18,6 +18,8 @@ export async function bundle(outdir: string): Promise<void> {
     entryPoints: PROGRAMS,
     outdir,
     bundle: true,
+    // What is loaded when it is needed stays apart, and so do the libraries that it needs.
+    splitting: true,
     packages: 'external',
     platform: 'node',
     format: 'esm',
