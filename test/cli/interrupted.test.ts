@@ -6,12 +6,14 @@ import { expect, test, vi } from 'vitest';
 import type { RunningCommand } from '../support/command.ts';
 import { manyFiles, Workspace } from './workspace.ts';
 
-// Many processes one after another, on whatever machine this is.
-vi.setConfig({ testTimeout: 240_000 });
-
-const FILES = manyFiles(150);
 /** FAIRLEAD_TEST_KILLS=100 for the long form. */
 const KILLS = Number(process.env.FAIRLEAD_TEST_KILLS ?? 2);
+
+// Many processes one after another, on whatever machine this is.
+vi.setConfig({ testTimeout: 240_000 + KILLS * 20_000 });
+
+const FILES = manyFiles(150);
+
 /** One run at a time, so that there is a middle to be killed in. */
 const SLOW = { pipeline: 'maxInflightComponents: 1' };
 
