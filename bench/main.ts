@@ -5,6 +5,7 @@ import type { Bench, Report } from './report.ts';
 /** Each is loaded only when it is run. */
 const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   engine: async () => (await import('./engine.ts')).engine,
+  stores: async () => (await import('./stores.ts')).stores,
 };
 
 const { positionals, values } = parseArgs({
