@@ -9,6 +9,7 @@ export const PROGRAMS: Readonly<Record<string, string>> = {
   main: 'cli/main.ts',
   'steps-worker': 'runner/steps/workers/worker.ts',
   'directory-worker': 'runner/sources/directory/helper-thread.ts',
+  'link-thread': 'runner/session/link-thread.ts',
 };
 
 /** Bundles into a folder, which is emptied first. */

@@ -58,6 +58,16 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import('./verify.ts'),
   },
   {
+    name: 'operator',
+    summary: 'Admit runs and bring them to runners',
+    load: () => import('./operator.ts'),
+  },
+  {
+    name: 'runner',
+    summary: 'Execute runs for an operator',
+    load: () => import('./runner.ts'),
+  },
+  {
     name: 'simulate',
     summary: 'Compare serving rules on a workload, on a virtual clock',
     load: () => import('./simulate.ts'),

@@ -242,6 +242,7 @@ export class Adoption {
     this.#ends.clear();
     this.#phantoms.clear();
     runs.lost(this.#nowhere);
+    this.#holdBack();
     if (this.#branch !== undefined) runs.start(tree.remove(this.#branch).granted);
     this.#branch = undefined;
     updates.closeRootless();

@@ -182,6 +182,8 @@ export class ServedSession {
     if (what.case === 'report') this.#report(decodeReport(what.value));
     else if (what.case === 'batch' && this.#joined !== undefined) deliverUp(what.value, this.#joined.uplink);
     else if (what.case === 'leaving') this.#leaving(what.value.gone, what.value.why);
+    // A runner that leaves waits for nothing but this.
+    if (this.#isLeaving) this.#channel.sendUnnumbered({ case: undefined });
   }
 
   #report(report: RunnerReport): void {

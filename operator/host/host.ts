@@ -5,6 +5,7 @@
 //   H4. `apply` is level-based: called with the same specs it does nothing, whatever came before.
 //   H5. A source that is dropped starts nothing more; its branch closes when its rows are gone.
 import type { LiveSourceSpec } from '../../crds/schema/index.ts';
+import type { RunnerReport } from '../../runner/protocol/index.ts';
 import type { Clock } from '../clock.ts';
 import {
   type Defer,
@@ -104,6 +105,7 @@ export class PipelineHost {
       epoch,
       slotsMax: specs.slotsMax,
       events: this.#activity,
+      onAdopted: (update) => this.#adopted(update),
       ...(limits !== undefined && { limits }),
       ...(defer !== undefined && { defer }),
     });
@@ -194,10 +196,35 @@ export class PipelineHost {
     return this.#joined(start, this.dispatcher.addRunner(start));
   }
 
+  /** A runner joins with what it holds already. */
+  adoptRunner(start: RunnerStart, report: RunnerReport): JoinedRunner {
+    return this.#joined(start, this.dispatcher.adoptRunner(start, report));
+  }
+
   removeRunner(seat: Seat): void {
     this.#seats.delete(seat);
     this.dispatcher.removeRunner(seat);
     this.#demandChanged();
+  }
+
+  drainRunner(seat: Seat): void {
+    this.dispatcher.drainRunner(seat);
+  }
+
+  silenceRunner(seat: Seat): void {
+    this.dispatcher.silenceRunner(seat);
+  }
+
+  resumeRunner(seat: Seat): void {
+    this.dispatcher.resumeRunner(seat);
+  }
+
+  expectRunner(key: string, slots: number): void {
+    this.dispatcher.expectRunner(key, slots);
+  }
+
+  unexpectRunner(key: string): void {
+    this.dispatcher.unexpectRunner(key);
   }
 
   /** A runner by its pod's name; undefined: it is not connected. */
@@ -301,6 +328,14 @@ export class PipelineHost {
     this.#triggers.add(triggers);
     this.#applyWatch(name, hosted);
     triggers.start(past?.delayMs);
+  }
+
+  /** An update of an earlier operator goes on here: its source waits for it as for its own. */
+  #adopted(update: UpdateView): void {
+    const hosted = this.#sources.get(update.start.source ?? '');
+    if (hosted === undefined) return;
+    hosted.records.opened(update);
+    this.dispatcher.observe(update.name, hosted.triggers.adopt(update));
   }
 
   #applyWatch(name: string, { spec, isPipelineSuspended }: HostedSource): void {

@@ -5,7 +5,7 @@
 //       backup) costs one listing and bounded memory.
 
 import type { SourceChange } from '../../runner/protocol/index.ts';
-import type { UpdateEnding, UpdateView } from '../dispatch/index.ts';
+import type { UpdateEnding, UpdateObserver, UpdateView } from '../dispatch/index.ts';
 import type { UpdateDoor } from './ports.ts';
 
 /** Open per-key updates of one source beyond which a cycle is cheaper: a cycle compares 100,000 items a second, an update is a branch. */
@@ -60,6 +60,13 @@ export class KeyUpdates {
     });
     this.#newest.set(change.key, update);
     this.#open.add(update.name);
+  }
+
+  /** An update that an earlier operator opened goes on; the answer is to follow it. */
+  adopt(update: UpdateView): UpdateObserver {
+    const { key } = update.start;
+    this.#open.add(update.name);
+    return { ended: (ended, ending) => this.#ended(key ?? '', ended, ending) };
   }
 
   get open(): ReadonlySet<string> {

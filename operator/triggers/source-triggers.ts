@@ -2,7 +2,7 @@
 
 import type { SourceChange } from '../../runner/protocol/index.ts';
 import type { CancelTimer, Clock } from '../clock.ts';
-import type { UpdateEnding, UpdateView } from '../dispatch/index.ts';
+import type { UpdateEnding, UpdateObserver, UpdateView } from '../dispatch/index.ts';
 import { Cycles, type CycleWish } from './cycles.ts';
 import { KeyUpdates } from './keys.ts';
 import type { UpdateDoor } from './ports.ts';
@@ -80,6 +80,11 @@ export class SourceTriggers {
     else if (this.#settings.mode === 'Refresh')
       this.#cancelPatience = this.#clock.after(delayMs, () => this.want({ trigger: 'start' }));
     else this.#cancelPatience = this.#clock.after(ARM_PATIENCE_MS, () => this.want({ trigger: 'start' }));
+  }
+
+  /** An update of an earlier operator goes on; the answer is to follow it. */
+  adopt(update: UpdateView): UpdateObserver {
+    return update.kind === 'cycle' ? this.cycles.adopt(update) : this.keys.adopt(update);
   }
 
   /** A cycle is wanted: by a schedule, a person, a push, an edit. */

@@ -16,6 +16,7 @@ export {
   WelcomeSchema,
 } from './link_pb.ts';
 export * from './messages.ts';
+export { Outflow } from './outflow.ts';
 export * from './path.ts';
 export { decodeReport, encodeReport } from './report-codec.ts';
 export { deliverUp, UpWriter } from './up-codec.ts';

@@ -1,0 +1,150 @@
+// `fairlead operator`: admits runs and brings them to runners.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { Command } from 'commander';
+import { resolveMaxInflightComponents } from '../../crds/schema/index.ts';
+import { type StandaloneOperator, startStandalone } from '../../operator/standalone/index.ts';
+import { systemClock } from '../../runner/clock.ts';
+import { CommandError } from '../exit.ts';
+import { loadPipelines, type PipelineObjects } from '../local/objects.ts';
+import { addFiles, type FileOptions } from '../local/options.ts';
+import { surroundings } from '../local/session.ts';
+import { wholeNumber } from '../numbers.ts';
+
+interface Options extends FileOptions {
+  readonly standalone?: boolean;
+  readonly dir: string;
+  readonly host: string;
+  readonly port: number;
+  readonly startRunners: number;
+}
+
+export function configure(command: Command): void {
+  command.description(
+    'Admit the runs of Pipelines and bring them to runners. With --standalone the objects come from files and runners are plain processes: everything but Kubernetes.',
+  );
+  addFiles(command)
+    .option('--standalone', 'without a cluster')
+    .option('--dir <folder>', 'folder for the certificate, the token of runners and the roster', '.fairlead/operator')
+    .option('--host <address>', 'address to listen on', '127.0.0.1')
+    .option('--port <n>', 'port to listen on; 0: any free one', wholeNumber, 8443)
+    .option('--start-runners <n>', 'runner processes to start for each class of each Pipeline', wholeNumber, 0)
+    .action(run);
+}
+
+const say = (text: string) => void process.stderr.write(`${text}\n`);
+
+async function run(options: Options): Promise<void> {
+  if (options.standalone !== true)
+    throw new CommandError('in a cluster the operator is started by its chart; here, use --standalone', 'usage');
+  const objects = await loadPipelines(options.file, surroundings());
+  const operator = await startStandalone({
+    pipelines: new Map(objects.map((one) => [nameOf(one), specsOf(one)])),
+    folder: resolve(options.dir),
+    host: options.host,
+    port: options.port,
+    clock: systemClock,
+    events: {
+      joined: (runner, pipeline, slots) => say(`${runner} joined ${pipeline} with ${slots} slots`),
+      silent: (runner) => say(`${runner} is silent`),
+      resumed: (runner) => say(`${runner} is heard again`),
+      left: (runner, why) => say(`${runner} left: ${why}`),
+      refused: (peer, reason) => say(`${peer} was refused: ${reason}`),
+      newerLeader: (epoch) => {
+        say(`an operator of epoch ${epoch} leads now; this one ends`);
+        process.exit(1);
+      },
+    },
+  });
+  say(`operator of epoch ${operator.epoch} listens on https://${options.host}:${operator.port}`);
+  const runners = objects.flatMap((one) => startRunners(one, operator, options));
+  await stopSignal();
+  for (const runner of runners) runner.stop();
+  await Promise.all(runners.map(({ ended }) => ended));
+  await operator.close();
+}
+
+const nameOf = ({ pipeline }: PipelineObjects): string => `${pipeline.namespace}/${pipeline.name}`;
+
+function specsOf({ pipeline, sources }: PipelineObjects) {
+  const slots = resolveMaxInflightComponents(pipeline.value.spec, process.env);
+  if (slots.kind === 'refused') throw new CommandError(slots.message);
+  return {
+    generation: 1,
+    pipeline: pipeline.value.spec,
+    slotsMax: slots.value,
+    sources: new Map(sources.map(({ name, value }) => [name, value.spec])),
+  };
+}
+
+interface StartedRunner {
+  readonly ended: Promise<void>;
+  stop(): void;
+}
+
+function startRunners(objects: PipelineObjects, operator: StandaloneOperator, options: Options): StartedRunner[] {
+  const secrets = join(resolve(options.dir), 'secrets', objects.label);
+  for (const { value } of objects.secrets) writeSecret(join(secrets, value.name), value.values);
+  return objects.pipeline.value.spec.runners.flatMap((runnerClass) =>
+    Array.from({ length: options.startRunners }, (_, i) => {
+      const name = `${objects.label}-${runnerClass.name}-${i}`;
+      const flags = {
+        operator: `https://${options.host}:${operator.port}`,
+        ca: operator.certFile,
+        token: operator.tokenFile,
+        pipeline: nameOf(objects),
+        class: runnerClass.name,
+        slots: `${runnerClass.slots}`,
+        gpus: `${runnerClass.gpus}`,
+        data: objects.folders.home,
+        base: objects.folders.base,
+        secrets,
+      };
+      return keepRunning(name, flags, (instance) => operator.provenGone(nameOf(objects), instance));
+    }),
+  );
+}
+
+function writeSecret(folder: string, values: Readonly<Record<string, string>>): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  for (const [key, value] of Object.entries(values)) writeFileSync(join(folder, key), value, { mode: 0o600 });
+}
+
+/** Starts a runner, and another one in its place when it ends: each has a name of its own, so that its end is proof of what it had. */
+function keepRunning(
+  name: string,
+  flags: Readonly<Record<string, string>>,
+  gone: (instance: string) => void,
+): StartedRunner {
+  let process_: ChildProcess;
+  let isStopping = false;
+  let instances = 0;
+  const ended = new Promise<void>((resolveEnded) => {
+    const start = () => {
+      const instance = `${name}-${process.pid}-${++instances}`;
+      const args = Object.entries({ ...flags, name: instance }).flatMap(([flag, value]) => [`--${flag}`, value]);
+      process_ = spawn(process.execPath, [process.argv[1]!, 'runner', ...args], {
+        stdio: ['ignore', 'inherit', 'inherit'],
+      });
+      process_.on('exit', () => {
+        gone(instance);
+        if (isStopping) resolveEnded();
+        else setTimeout(start, 1_000);
+      });
+    };
+    start();
+  });
+  return {
+    ended,
+    stop: () => {
+      isStopping = true;
+      process_.kill('SIGTERM');
+    },
+  };
+}
+
+const stopSignal = (): Promise<void> =>
+  new Promise((resolveStop) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolveStop());
+  });

@@ -1,0 +1,65 @@
+// `fairlead runner`: executes runs for an operator.
+import { hostname } from 'node:os';
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import { startRunner } from '../../runner/main.ts';
+import { collect } from '../collect.ts';
+import { wholeNumber } from '../numbers.ts';
+
+interface Options {
+  readonly operator: readonly string[];
+  readonly ca: string;
+  readonly token: string;
+  readonly pipeline: string;
+  readonly class: string;
+  readonly slots: number;
+  readonly gpus: number;
+  readonly name: string;
+  readonly data: string;
+  readonly base: string;
+  readonly secrets: string;
+  readonly grace: number;
+}
+
+export function configure(command: Command): void {
+  command
+    .description(
+      'Execute runs of one Pipeline for an operator. SIGTERM lets what runs end within the grace and hands back the rest; a second one hands back everything at once.',
+    )
+    .requiredOption('--operator <url>', 'address of the operator; can be given several times', collect)
+    .requiredOption('--ca <file>', "certificates that the operator's certificate may come from, PEM")
+    .requiredOption('--token <file>', 'what proves who this runner is; read anew for each connection')
+    .requiredOption('--pipeline <namespace/name>', 'Pipeline to work for')
+    .option('--class <name>', 'class of runner', 'default')
+    .option('--slots <n>', 'runs that are executed at once', wholeNumber, 64)
+    .option('--gpus <n>', 'cards of this runner', wholeNumber, 0)
+    .option('--name <name>', 'name of this runner', `${hostname()}-${process.pid}`)
+    .option('--data <folder>', 'folder for clones, caches and embedded state', '.fairlead')
+    .option('--base <folder>', 'folder in which relative paths of the specs start', '.')
+    .option('--secrets <folder>', 'folder with a file for each key of each Secret', '/var/run/fairlead/secrets')
+    .option('--grace <seconds>', 'time in which runs may end after SIGTERM', wholeNumber, 25)
+    .action(run);
+}
+
+async function run(options: Options): Promise<void> {
+  const runner = startRunner({
+    identity: {
+      runner: options.name,
+      pipeline: options.pipeline,
+      runnerClass: options.class,
+      slots: options.slots,
+      gpus: options.gpus,
+    },
+    addresses: options.operator,
+    caFile: options.ca,
+    tokenFile: options.token,
+    dataDir: resolve(options.data),
+    baseDir: resolve(options.base),
+    secretsDir: options.secrets,
+    graceMs: options.grace * 1000,
+    log: (text) => void process.stderr.write(`${text}\n`),
+  });
+  for (const signal of ['SIGTERM', 'SIGINT'] as const)
+    process.on(signal, () => runner.leave(`the runner got ${signal}`));
+  await runner.done;
+}

@@ -1,0 +1,95 @@
+// Streams from runners: gRPC over HTTP/2, TLS always.
+import { createSecureServer, type Http2SecureServer } from 'node:http2';
+import type { AddressInfo } from 'node:net';
+import { Code, ConnectError, type HandlerContext } from '@connectrpc/connect';
+import { connectNodeAdapter } from '@connectrpc/connect-node';
+import { type Frame, Outflow, RunnerLink } from '../../runner/protocol/index.ts';
+import type { Gateway } from './gateway.ts';
+import type { PeerIdentity } from './ports.ts';
+
+/** Says who a stream comes from, by what its bearer token proves. Undefined: by nobody who may be here. */
+export type Authenticate = (token: string) => Promise<PeerIdentity | undefined>;
+
+export interface GatewayServerOptions {
+  readonly gateway: Gateway;
+  readonly authenticate: Authenticate;
+  /** Certificate chain and key, PEM. */
+  readonly cert: string;
+  readonly key: string;
+  readonly host: string;
+  /** 0: any free one. */
+  readonly port: number;
+}
+
+export interface GatewayServer {
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+export async function serveGateway(options: GatewayServerOptions): Promise<GatewayServer> {
+  const { gateway, authenticate, cert, key, host, port } = options;
+  const handler = connectNodeAdapter({
+    routes: (router) => {
+      router.service(RunnerLink, {
+        connect: (frames, context) => serveStream(gateway, authenticate, frames, context),
+      });
+    },
+  });
+  const server = createSecureServer({ cert, key, minVersion: 'TLSv1.3' }, handler);
+  // A runner that goes without a word, or a scan of the port, is no fault of the operator.
+  server.on('sessionError', () => {});
+  const sessions = new Set<{ destroy(): void }>();
+  server.on('session', (session) => {
+    sessions.add(session);
+    session.on('close', () => sessions.delete(session));
+    session.on('error', () => {});
+  });
+  await listen(server, host, port);
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        for (const session of sessions) session.destroy();
+      }),
+  };
+}
+
+const listen = (server: Http2SecureServer, host: string, port: number): Promise<void> =>
+  new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, resolve);
+  });
+
+async function* serveStream(
+  gateway: Gateway,
+  authenticate: Authenticate,
+  frames: AsyncIterable<Frame>,
+  context: HandlerContext,
+): AsyncGenerator<Frame> {
+  const [scheme, token] = (context.requestHeader.get('authorization') ?? '').split(' ');
+  const peer = scheme === 'Bearer' && token !== undefined ? await authenticate(token) : undefined;
+  if (peer === undefined) throw new ConnectError('the token is not known here', Code.Unauthenticated);
+  const outflow = new Outflow<Frame>(() => events.drained());
+  const events = gateway.accept(peer, {
+    send: (frame) => outflow.push(frame),
+    get isCongested() {
+      return outflow.isCongested;
+    },
+    close: () => outflow.end(),
+  });
+  const closed = (why: string) => {
+    events.closed(why);
+    outflow.end();
+  };
+  context.signal.addEventListener('abort', () => closed('the stream was aborted'));
+  void readAll(frames, events.frame).then(
+    () => closed('the runner closed the stream'),
+    (error: unknown) => closed(error instanceof Error ? error.message : String(error)),
+  );
+  yield* outflow;
+}
+
+async function readAll(frames: AsyncIterable<Frame>, frame: (frame: Frame) => void): Promise<void> {
+  for await (const one of frames) frame(one);
+}

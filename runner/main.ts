@@ -1,0 +1,187 @@
+// A runner process: dials the operator, opens the Pipeline that it is told to work for, and executes its runs until it is asked to leave.
+//   When specs change, it hands back what would go on for long, lets the rest end, opens the parts anew, and joins again.
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { liveSourceSpec, type PipelineSpec, pipelineSpec } from '../crds/schema/index.ts';
+import { type Assembly, assemble, type ReadSecret } from './assemble/index.ts';
+import { systemClock } from './clock.ts';
+import { Engine } from './execute/index.ts';
+import { type Connection, connect, DeferredEngine, type RunnerIdentity, type RunnerSpecs } from './session/index.ts';
+
+export interface RunnerProgramOptions {
+  readonly identity: RunnerIdentity;
+  readonly addresses: readonly string[];
+  readonly caFile: string;
+  readonly tokenFile: string;
+  /** Clones, caches, and embedded state. */
+  readonly dataDir: string;
+  /** Relative paths of the specs start here. */
+  readonly baseDir: string;
+  /** A file for each key of each Secret: `<folder>/<secret>/<key>`. */
+  readonly secretsDir: string;
+  /** How long runs may take to end when the runner is asked to leave; after that they are handed back. */
+  readonly graceMs: number;
+  readonly log: (text: string) => void;
+}
+
+export interface RunnerProgram {
+  /** Resolves when the runner has left, with everything ended or handed back. */
+  readonly done: Promise<void>;
+  /** Asks it to leave. Asking again makes it hand everything back now. */
+  leave(why: string): void;
+}
+
+/** Fraction of the grace in which runs may end; the rest is for stopping those that did not. */
+const END_FRACTION = 0.8;
+
+export function startRunner(options: RunnerProgramOptions): RunnerProgram {
+  let serving: Serving | undefined;
+  let leavingWhy: string | undefined;
+  const serveAll = async () => {
+    while (leavingWhy === undefined) {
+      serving = await Serving.begin(options);
+      if (leavingWhy !== undefined) serving.leave(leavingWhy);
+      await serving.done;
+    }
+  };
+  return {
+    done: serveAll(),
+    leave: (why) => {
+      if (leavingWhy === undefined) {
+        leavingWhy = why;
+        serving?.leave(why);
+      } else serving?.handBack();
+    },
+  };
+}
+
+/** One time of serving, with specs that do not change. */
+class Serving {
+  readonly done: Promise<void>;
+  readonly #options: RunnerProgramOptions;
+  readonly #connection: Connection;
+  readonly #engine = new DeferredEngine();
+  #assembly: Promise<Assembly> | undefined;
+  #generation: number | undefined;
+  #epoch = 0;
+  #isLeaving = false;
+  #finish!: () => void;
+
+  static async begin(options: RunnerProgramOptions): Promise<Serving> {
+    return new Serving(options, await readFile(options.caFile, 'utf8'));
+  }
+
+  private constructor(options: RunnerProgramOptions, ca: string) {
+    this.#options = options;
+    const { identity, addresses, tokenFile, log } = options;
+    const left = new Promise<void>((resolve) => {
+      this.#finish = resolve;
+    });
+    this.#connection = connect({
+      engine: this.#engine,
+      identity,
+      addresses,
+      ca,
+      tokenFile,
+      onSpecs: (specs) => this.#specs(specs),
+      onOpened: (epoch) => this.#opened(epoch),
+      onNote: log,
+    });
+    this.done = left.then(() => this.#close());
+  }
+
+  leave(why: string): void {
+    if (this.#isLeaving) return;
+    this.#isLeaving = true;
+    this.#connection.session.leave(why, () => this.#finish());
+    setTimeout(() => this.handBack(), this.#options.graceMs * END_FRACTION).unref();
+  }
+
+  handBack(): void {
+    this.#connection.session.handBack();
+  }
+
+  #opened(epoch: number): void {
+    this.#epoch = epoch;
+    if (this.#pending !== undefined) this.#open(this.#pending);
+  }
+
+  #pending: RunnerSpecs | undefined;
+
+  #specs(specs: RunnerSpecs): void {
+    if (this.#generation === undefined) {
+      this.#generation = specs.generation;
+      if (this.#epoch === 0) this.#pending = specs;
+      else this.#open(specs);
+    } else if (specs.generation !== this.#generation) this.leave('the specs changed');
+  }
+
+  #open(specs: RunnerSpecs): void {
+    this.#pending = undefined;
+    if (this.#assembly !== undefined) return;
+    this.#assembly = this.#assemble(specs);
+    this.#assembly.then(
+      (assembly) => this.#execute(assembly),
+      (error: unknown) => {
+        this.#options.log(error instanceof Error ? error.message : String(error));
+        process.exitCode = 1;
+        this.#finish();
+      },
+    );
+  }
+
+  #execute({ stores, plan, sources }: Assembly): void {
+    const engine = new Engine({ state: stores.state, plan, sources, clock: systemClock });
+    engine.connect(this.#connection.session.uplink);
+    this.#engine.attach(engine);
+  }
+
+  async #assemble(specs: RunnerSpecs): Promise<Assembly> {
+    const { identity, dataDir, baseDir, secretsDir } = this.#options;
+    const spec: PipelineSpec = pipelineSpec.parse(JSON.parse(specs.pipeline));
+    return await assemble({
+      pipeline: labelOf(identity.pipeline),
+      spec,
+      sources: specs.sources.map((source) => ({
+        name: source.name,
+        spec: liveSourceSpec.parse(JSON.parse(source.spec)),
+        base: baseDir,
+      })),
+      folders: { base: baseDir, home: dataDir },
+      clock: systemClock,
+      secret: secretsIn(secretsDir),
+      epoch: this.#epoch,
+      ignoreClasses: false,
+    });
+  }
+
+  async #close(): Promise<void> {
+    await this.#connection.close();
+    const assembly = await this.#assembly?.catch(() => undefined);
+    await assembly?.close();
+  }
+}
+
+/** As local mode names it: the namespace where it is not the default one. */
+function labelOf(pipeline: string): string {
+  const [namespace, name] = pipeline.split('/') as [string, string];
+  return namespace === 'default' ? name : `${namespace}-${name}`;
+}
+
+/** Secrets are files, as Kubernetes mounts them; read anew at each use, since they are renewed in place. */
+export function secretsIn(folder: string): ReadSecret {
+  return async ({ secretKeyRef, env }) => {
+    if (env !== undefined) {
+      const value = process.env[env];
+      if (value === undefined || value === '') throw new Error(`the variable ${env}, which the spec names, is not set`);
+      return value;
+    }
+    if (secretKeyRef === undefined) throw new Error('a reference to a secret names neither a Secret nor a variable');
+    const { name, key } = secretKeyRef;
+    try {
+      return (await readFile(join(folder, name, key), 'utf8')).replace(/\n$/, '');
+    } catch {
+      throw new Error(`the key ${key} of the Secret ${name} is not mounted in this runner`);
+    }
+  };
+}

@@ -1,0 +1,38 @@
+// A runner that is told things before it is there: calls wait until it is, and reach it in order.
+import type { FencingToken, RunNumber, Runner, RunOrder, RunOutcome } from '../protocol/index.ts';
+
+export class DeferredEngine implements Runner {
+  #engine: Runner | undefined;
+  #waiting: ((engine: Runner) => void)[] = [];
+
+  /** From now on calls reach this engine, those that wait first. */
+  attach(engine: Runner): void {
+    this.#engine = engine;
+    for (const call of this.#waiting.splice(0)) call(engine);
+  }
+
+  start(order: RunOrder): void {
+    this.#call((engine) => engine.start(order));
+  }
+
+  cancel(run: RunNumber, why: string): void {
+    this.#call((engine) => engine.cancel(run, why));
+  }
+
+  renewed(run: RunNumber, token: FencingToken): void {
+    this.#call((engine) => engine.renewed(run, token));
+  }
+
+  mountStarted(parent: RunNumber, mount: number): void {
+    this.#call((engine) => engine.mountStarted(parent, mount));
+  }
+
+  mountEnded(parent: RunNumber, mount: number, outcome: RunOutcome): void {
+    this.#call((engine) => engine.mountEnded(parent, mount, outcome));
+  }
+
+  #call(call: (engine: Runner) => void): void {
+    if (this.#engine === undefined) this.#waiting.push(call);
+    else call(this.#engine);
+  }
+}

@@ -1,0 +1,42 @@
+// A stream to an operator: gRPC over HTTP/2 with TLS, as the link sees it.
+import { createClient } from '@connectrpc/connect';
+import { createGrpcTransport } from '@connectrpc/connect-node';
+import { type Frame, Outflow, RunnerLink, type Wire, type WireEvents } from '../protocol/index.ts';
+
+export interface DialOptions {
+  /** Such as https://fairlead-operator:8443; tried in turn. */
+  readonly addresses: readonly string[];
+  /** Certificates of the authorities that the operator's certificate may come from, PEM. */
+  readonly ca: string;
+  /** What proves who this runner is; read anew for each stream, since tokens are renewed. */
+  readonly token: () => Promise<string>;
+}
+
+/** Opens streams; `attempt` chooses the address. */
+export function dialer(options: DialOptions): (attempt: number, events: WireEvents) => Wire {
+  return (attempt, events) => {
+    const address = options.addresses[attempt % options.addresses.length]!;
+    const abort = new AbortController();
+    const outflow = new Outflow<Frame>(() => events.drained());
+    const stream = async () => {
+      const transport = createGrpcTransport({ baseUrl: address, nodeOptions: { ca: options.ca } });
+      const client = createClient(RunnerLink, transport);
+      const headers = { authorization: `Bearer ${await options.token()}` };
+      for await (const frame of client.connect(outflow, { headers, signal: abort.signal })) events.frame(frame);
+    };
+    stream().then(
+      () => events.closed(`${address} closed the stream`),
+      (error: unknown) => events.closed(`${address}: ${error instanceof Error ? error.message : String(error)}`),
+    );
+    return {
+      send: (frame) => outflow.push(frame),
+      get isCongested() {
+        return outflow.isCongested;
+      },
+      close: () => {
+        outflow.end();
+        abort.abort();
+      },
+    };
+  };
+}
