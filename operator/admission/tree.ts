@@ -460,6 +460,8 @@ export class AdmissionTree {
         this.#unfollow(twin);
         this.#sequence++;
         this.#queue(twin);
+        // Its lender's loan may be idle since the run ended, and nobody waited for it then.
+        if (twin.brood.loan) this.#offer(twin.brood.loan);
       }
     }
     return reused;
