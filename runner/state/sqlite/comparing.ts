@@ -47,10 +47,12 @@ export class Comparing {
   }
 
   #known(parent: number, segments: readonly string[]): Map<string, Known> {
-    const found = this.#batchesWithoutRange > 0 ? new Map<string, Known>() : this.#range(parent, segments);
+    const range = this.#batchesWithoutRange > 0 ? CUT : this.#range(parent, segments);
     if (this.#batchesWithoutRange > 0) this.#batchesWithoutRange--;
+    const found = new Map<string, Known>();
+    for (const row of range.rows) found.set(row[0], row);
+    if (range.isWhole && !segments.some(isOrderedOtherwise)) return found;
     const one = this.#database.sql(ONE);
-    // Also right where the range was cut, and where JavaScript orders texts otherwise than SQLite does.
     for (const segment of segments) {
       if (found.has(segment)) continue;
       const row = one.get(parent, segment);
@@ -59,22 +61,31 @@ export class Comparing {
     return found;
   }
 
-  #range(parent: number, segments: readonly string[]): Map<string, Known> {
+  /** All that is known between the least and the greatest key of the batch, unless that is far more than the batch. */
+  #range(parent: number, segments: readonly string[]): Range {
     let least = segments[0] as string;
     let greatest = least;
     for (const segment of segments) {
       if (segment < least) least = segment;
       else if (segment > greatest) greatest = segment;
     }
-    const rows = this.#database
-      .sql(RANGE)
-      .all(parent, least, greatest, segments.length * SPREAD_MAX) as unknown as Known[];
-    if (rows.length === segments.length * SPREAD_MAX) this.#batchesWithoutRange = SCATTERED_BATCHES;
-    const found = new Map<string, Known>();
-    for (const row of rows) found.set(row[0], row);
-    return found;
+    const limit = segments.length * SPREAD_MAX;
+    const rows = this.#database.sql(RANGE).all(parent, least, greatest, limit) as unknown as Known[];
+    if (rows.length === limit) this.#batchesWithoutRange = SCATTERED_BATCHES;
+    return { rows, isWhole: rows.length < limit };
   }
 }
+
+interface Range {
+  readonly rows: readonly Known[];
+  /** Whether a key of the batch that is not among the rows is unknown. */
+  readonly isWhole: boolean;
+}
+
+const CUT: Range = { rows: [], isWhole: false };
+
+/** JavaScript orders texts by UTF-16 units, SQLite by bytes of UTF-8: they differ only where surrogates are compared with what lies above them. */
+const isOrderedOtherwise = (segment: string): boolean => /[\ud800-\uffff]/.test(segment);
 
 function verdictOf(row: Known, version: string, fingerprint: string): Verdict {
   const [, , knownVersion, knownFingerprint, statusNumber] = row;
