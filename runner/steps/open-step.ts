@@ -11,8 +11,8 @@ import type { Step } from '../execute/index.ts';
 import { StepError } from '../sdk/index.ts';
 import { openEmbed } from './embed/embed-step.ts';
 import type { Embedder } from './embed/embedder.ts';
-import { openHashEmbedder } from './embed/hash-embedder.ts';
 import { OpenaiEmbedder } from './embed/openai-embedder.ts';
+import { openHashEmbedder, openLocalEmbedder } from './embed/thread-embedder.ts';
 import { Endpoints } from './endpoint/endpoint.ts';
 import { type ExecDeps, openExec } from './exec/exec-step.ts';
 import { openExtract } from './extract/extract-step.ts';
@@ -135,6 +135,7 @@ async function embedderOf(
   options: StepOptions,
 ): Promise<Embedder> {
   if (spec.hash !== undefined) return openHashEmbedder(spec.hash, pool);
+  if (spec.local !== undefined) return openLocalEmbedder(spec.local, pool);
   if (spec.openai !== undefined) {
     const dimensions = spec.openai.dimensions ?? options.vectorDimensions;
     const settings = { spec: spec.openai, batch: common.batch, timeoutMs: requestTimeoutMs(common), dimensions };

@@ -18,14 +18,15 @@ const WEIGHT_COMMON = 0.15;
 const WEIGHT_BY_LENGTH = [0, 0.15, 0.45, 0.8, 0.95, 1, 1.05, 1.1, 1.15, 1.2];
 const WEIGHT_NUMBER = 0.4;
 const WEIGHT_IDENTIFIER = 0.6;
-const WEIGHT_PAIR = 0.35;
 
 const FNV_OFFSET = 0x811c9dc5 | 0;
 const FNV_PRIME = 0x01000193;
-const PAIR_SALT = 0x9e3779b9 | 0;
 
 /** Slots of the table that counts a text's features; a power of two. */
 const TABLE_SLOTS = 8192;
+
+/** ASCII in lower case. */
+const LOWER = Uint8Array.from({ length: 128 }, (_, code) => (code >= 65 && code <= 90 ? code | 32 : code));
 
 const common = new Set(COMMON_WORDS.split(/\s+/).map(hashOf));
 
@@ -57,13 +58,10 @@ export function hashTexts(texts: readonly string[], dimensions: number): Float32
 }
 
 function collectFeatures(text: string, features: FeatureTable): void {
-  let before = 0;
   const sink: WordSink = {
     word(start, end) {
       const hash = stemHash(text, start, end);
-      features.add(hash, weightOf(text, start, end, hash));
-      if (before !== 0) features.add(mix(before ^ PAIR_SALT) ^ hash, WEIGHT_PAIR);
-      before = common.has(hash) ? 0 : hash;
+      features.add(hash, common.has(hash) ? WEIGHT_COMMON : weightOf(text, start, end));
     },
     identifier(start, end) {
       features.add(rangeHash(text, start, end), WEIGHT_IDENTIFIER);
@@ -72,8 +70,7 @@ function collectFeatures(text: string, features: FeatureTable): void {
   forEachWord(text, sink);
 }
 
-function weightOf(text: string, start: number, end: number, hash: number): number {
-  if (common.has(hash)) return WEIGHT_COMMON;
+function weightOf(text: string, start: number, end: number): number {
   const first = text.charCodeAt(start);
   if (first >= 48 && first <= 57) return WEIGHT_NUMBER;
   return WEIGHT_BY_LENGTH[Math.min(end - start, WEIGHT_BY_LENGTH.length - 1)]!;
@@ -82,8 +79,8 @@ function weightOf(text: string, start: number, end: number, hash: number): numbe
 /** Counts of features by hash. */
 class FeatureTable {
   readonly #hashes = new Int32Array(TABLE_SLOTS);
-  readonly #counts = new Float64Array(TABLE_SLOTS);
-  readonly #weights = new Float64Array(TABLE_SLOTS);
+  readonly #counts = new Int32Array(TABLE_SLOTS);
+  readonly #weights = new Float32Array(TABLE_SLOTS);
   readonly #used: number[] = [];
 
   clear(): void {
@@ -113,7 +110,8 @@ class FeatureTable {
   addTo(vector: Float32Array): void {
     for (const slot of this.#used) {
       const mixed = mix(this.#hashes[slot]!);
-      const weight = this.#weights[slot]! * (1 + Math.log(this.#counts[slot]!));
+      const count = this.#counts[slot]!;
+      const weight = this.#weights[slot]! * (count === 1 ? 1 : 1 + Math.log(count));
       const dimension = (mixed >>> 1) % vector.length;
       vector[dimension]! += (mixed & 1) === 0 ? weight : -weight;
     }
@@ -150,11 +148,9 @@ function stemEnd(text: string, start: number, end: number): number {
 function rangeHash(text: string, start: number, end: number): number {
   let hash = FNV_OFFSET;
   for (let i = start; i < end; i++) {
-    let code = text.charCodeAt(i);
-    if (code >= 65 && code <= 90) code |= 32;
-    else if (code === 95) continue;
-    else if (code >= 0xc0) code = lowerCode(code);
-    hash = Math.imul(hash ^ code, FNV_PRIME);
+    const code = text.charCodeAt(i);
+    if (code === 95) continue;
+    hash = Math.imul(hash ^ (code < 128 ? LOWER[code]! : lowerCode(code)), FNV_PRIME);
   }
   return hash;
 }

@@ -22,8 +22,7 @@ for (let code = 48; code <= 57; code++) CLASSES[code] = DIGIT;
 const UNDERSCORE = 95;
 
 /** Letters beyond ASCII are words of their own script; ideographs and kana stand alone. */
-function classOf(code: number): number {
-  if (code < 128) return CLASSES[code]!;
+function classBeyondAscii(code: number): number {
   if (code < 0xc0 || (code >= 0x2000 && code <= 0x2bff) || (code >= 0x3000 && code <= 0x303f)) return 0;
   return OTHER;
 }
@@ -37,9 +36,12 @@ export function forEachWord(text: string, sink: WordSink): void {
   let words = 0;
   let start = -1;
   let previous = 0;
-  for (let i = 0; i <= text.length; i++) {
-    const code = i < text.length ? text.charCodeAt(i) : 0;
-    const kind = classOf(code);
+  const { length } = text;
+  for (let i = 0; i <= length; i++) {
+    const code = i < length ? text.charCodeAt(i) : 0;
+    const kind = code < 128 ? CLASSES[code]! : classBeyondAscii(code);
+    // Most characters go on with the word that they are in.
+    if (kind === previous && kind === LOWER) continue;
     if (start >= 0 && endsWord(text, i, previous, kind, code)) {
       sink.word(start, i);
       words++;
@@ -62,7 +64,7 @@ function endsWord(text: string, at: number, previous: number, kind: number, code
   if (kind === OTHER) return previous !== OTHER || isIdeograph(code) || isIdeograph(text.charCodeAt(at - 1));
   if (kind === previous) {
     // The last capital of a run begins the next word: `HTTPServer` is http, server.
-    return kind === UPPER && at + 1 < text.length && classOf(text.charCodeAt(at + 1)) === LOWER;
+    return kind === UPPER && CLASSES[text.charCodeAt(at + 1)] === LOWER;
   }
   return !(previous === UPPER && kind === LOWER);
 }

@@ -4,4 +4,5 @@ import { serve } from './serve.ts';
 serve({
   split: async () => (await import('../split/task.ts')).splitTask,
   hash: async () => (await import('../embed/hash-task.ts')).hashTask,
+  local: async () => (await import('../embed/local-task.ts')).localTask,
 });
