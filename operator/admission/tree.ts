@@ -204,11 +204,9 @@ export class AdmissionTree {
 
   /** The run lends to no further child: those that wait for the loan wait for the pool. A child that borrows keeps the slot. */
   closeLoan(lender: Run): readonly Run[] {
-    const { loan } = runOf(lender);
-    if (loan) {
-      loan.isOpen = false;
-      this.#pace(loan);
-    }
+    const loan = loanOf(runOf(lender)); // also of a run that has not lent yet
+    loan.isOpen = false;
+    this.#pace(loan);
     return this.#serve();
   }
 
@@ -440,6 +438,7 @@ export class AdmissionTree {
       if (twin.state !== 'waiting') continue;
       this.#dequeue(twin);
       this.#follow(twin);
+      if (twin.brood.loan) this.#offer(twin.brood.loan);
     }
   }
 
