@@ -74,11 +74,8 @@ async function callStep(step: CalledStep, elements: readonly Element[], place: W
       ),
     );
   }
-  return withTimeout(place, step.verb, step.timeoutMs, (signal) =>
-    step.step.run(
-      elements,
-      contextOf(step, place, () => signal),
-    ),
+  return withTimeout(place, step.verb, step.timeoutMs, (signalOf) =>
+    step.step.run(elements, contextOf(step, place, signalOf)),
   );
 }
 
@@ -100,22 +97,41 @@ async function withTimeout<T>(
   { run, services }: Workplace,
   verb: string,
   timeoutMs: number,
-  body: (signal: AbortSignal) => Promise<T>,
+  body: (signalOf: () => AbortSignal) => Promise<T>,
 ): Promise<T> {
-  const controller = new AbortController();
+  const signal = new LateSignal();
   const expired = Promise.withResolvers<never>();
-  const abort = (): void => controller.abort(new Cancelled('the run was cancelled'));
+  const abort = (): void => signal.abort(new Cancelled('the run was cancelled'));
   run.cancellation.onCancel(abort);
   const stop = services.clock.after(timeoutMs, () => {
     const error = new StepError('timeout', `the step "${verb}" did not answer within ${timeoutMs} ms`);
     expired.reject(error);
-    controller.abort(error);
+    signal.abort(error);
   });
   try {
-    return await run.cancellation.race(Promise.race([body(controller.signal), expired.promise]));
+    return await run.cancellation.race(Promise.race([body(() => signal.get()), expired.promise]));
   } finally {
     stop();
     run.cancellation.forget(abort);
+  }
+}
+
+/** An AbortSignal that is made when somebody asks for it: most steps never do. */
+class LateSignal {
+  #controller: AbortController | undefined;
+  #reason: Error | undefined;
+
+  get(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#reason !== undefined) this.#controller.abort(this.#reason);
+    }
+    return this.#controller.signal;
+  }
+
+  abort(reason: Error): void {
+    this.#reason = reason;
+    this.#controller?.abort(reason);
   }
 }
 
