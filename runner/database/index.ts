@@ -1,4 +1,4 @@
 // Connections to databases, shared by the rooms of states and targets; nothing here knows what is stored.
 export * as binary from './binary.ts';
 export { Postgres, type PostgresLodger, type PostgresOptions, type Queryable, TryAgain } from './postgres.ts';
-export { Sqlite, type SqliteLodger, type SqliteOptions } from './sqlite.ts';
+export { explained, Sqlite, type SqliteLodger, type SqliteOptions } from './sqlite.ts';

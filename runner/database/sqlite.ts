@@ -3,6 +3,7 @@
 //       the last commits, never tear one.
 //   Q2. Everything runs synchronously: a transaction is one turn of the event loop, so no two of them interleave.
 //   Q3. A read-only connection never blocks the writer and is never blocked by it.
+import { existsSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { load as loadVectorFunctions } from 'sqlite-vec';
 
@@ -29,26 +30,7 @@ export class Sqlite {
   constructor(options: SqliteOptions) {
     this.file = options.file;
     this.readOnly = options.readOnly ?? false;
-    this.#database = new DatabaseSync(options.file, {
-      allowExtension: true,
-      readOnly: this.readOnly,
-      timeout: BUSY_MS,
-      enableForeignKeyConstraints: false,
-    });
-    loadVectorFunctions(this.#database);
-    this.#database.enableLoadExtension(false);
-    this.#database.exec(`PRAGMA cache_size=-${CACHE_KIB}`);
-    if (!this.readOnly) this.#configureWriter();
-  }
-
-  #configureWriter(): void {
-    this.#database.exec(`
-      PRAGMA page_size=${PAGE_BYTES};
-      PRAGMA journal_mode=WAL;
-      PRAGMA synchronous=NORMAL;
-      PRAGMA wal_autocheckpoint=${CHECKPOINT_PAGES};
-      PRAGMA journal_size_limit=${LOG_LIMIT_BYTES};
-    `);
+    this.#database = explained(this.file, this.readOnly, () => open(this.file, this.readOnly));
   }
 
   /** The prepared statement of this text; rows come as arrays, in the order of the columns. */
@@ -111,6 +93,50 @@ export class Sqlite {
     if (this.#database.isOpen) this.#database.close();
   }
 }
+
+function open(file: string, readOnly: boolean): DatabaseSync {
+  const database = new DatabaseSync(file, {
+    allowExtension: true,
+    readOnly,
+    timeout: BUSY_MS,
+    enableForeignKeyConstraints: false,
+  });
+  try {
+    loadVectorFunctions(database);
+    database.enableLoadExtension(false);
+    database.exec(`PRAGMA cache_size=-${CACHE_KIB}`);
+    if (!readOnly) database.exec(WRITER);
+    // The first read finds out whether this is a database at all.
+    else database.exec('SELECT 1 FROM sqlite_schema');
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+/** Opening names the file and what to do, which SQLite's own words do not. */
+export function explained<T>(file: string, readOnly: boolean, body: () => T): T {
+  if (readOnly && !existsSync(file)) throw new Error(`there is no file ${file}: nothing was indexed into it yet`);
+  try {
+    return body();
+  } catch (error) {
+    const { message } = error as Error;
+    if (message === 'file is not a database')
+      throw new Error(`${file} is not a SQLite file: name another file, or move it away`, { cause: error });
+    throw new Error(`the file ${file} cannot be opened: ${message} (is its folder there, and writable?)`, {
+      cause: error,
+    });
+  }
+}
+
+const WRITER = `
+  PRAGMA page_size=${PAGE_BYTES};
+  PRAGMA journal_mode=WAL;
+  PRAGMA synchronous=NORMAL;
+  PRAGMA wal_autocheckpoint=${CHECKPOINT_PAGES};
+  PRAGMA journal_size_limit=${LOG_LIMIT_BYTES};
+`;
 
 /** A target whose tables live in the state's file: the state lends it the connection and applies its changes in its own transactions. */
 export interface SqliteLodger<Change> {

@@ -1,4 +1,5 @@
 // The embedded state passes the contract, and keeps the promises that only a file and its lock can break.
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
@@ -65,6 +66,27 @@ describe('one writer for each file', () => {
     await expect(reader.setCursor('docs', 1)).rejects.toThrow(/readonly/);
     await reader.close();
     await writer.close();
+  });
+
+  test('what is no state, or cannot be one, is refused by its name with what to do', async () => {
+    const folder = temporaryFolder();
+    const refusal = (name: string, readOnly = false) =>
+      state(join(folder, name), readOnly)
+        .open('next')
+        .then(
+          () => 'opened',
+          (error: Error) => error.message,
+        );
+    writeFileSync(join(folder, 'text.db'), 'this is no database, and long enough to be read as one'.repeat(99));
+    expect(await refusal('text.db')).toMatch(/text\.db is not a SQLite file: name another/);
+    expect(await refusal('text.db', true)).toMatch(/text\.db is not a SQLite file/);
+    expect(await refusal('missing.db', true)).toMatch(/there is no file .*missing\.db: nothing was indexed/);
+    expect(await refusal('no-folder/state.db')).toMatch(/no-folder.state\.db.* cannot be opened.*folder/);
+    const other = new DatabaseSync(join(folder, 'other.db'));
+    other.exec('CREATE TABLE work(mine); CREATE TABLE notes(mine)');
+    other.close();
+    expect(await refusal('other.db')).toMatch(/other\.db holds tables that are not Fairlead's \(work\)/);
+    expect(await refusal('other.db', true)).toMatch(/holds no state/);
   });
 
   test('a state of a newer Fairlead is refused with both versions', async () => {

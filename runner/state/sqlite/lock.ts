@@ -6,7 +6,7 @@
 import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { DatabaseSync } from 'node:sqlite';
-import { Sqlite } from '../../database/index.ts';
+import { explained, Sqlite } from '../../database/index.ts';
 import { getMeta, setMeta } from './schema.ts';
 
 export interface Holder {
@@ -40,7 +40,7 @@ export class WriterLock {
 
   /** Takes the lock of a state file or throws `StateInUseError`. */
   static take(file: string): WriterLock {
-    const database = new DatabaseSync(`${file}-lock`, { timeout: 0 });
+    const database = explained(file, false, () => new DatabaseSync(`${file}-lock`, { timeout: 0 }));
     try {
       database.exec('BEGIN IMMEDIATE');
       return new WriterLock(database);

@@ -78,10 +78,22 @@ CREATE TABLE updates(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, record T
 /** Makes the tables, or checks that those that are there are ones that this version can use. */
 export function prepareSchema(database: Sqlite): void {
   if (database.hasTable('fairlead_state')) checkVersion(database);
+  else if (database.readOnly) throw new Error(`${database.file} holds no state: nothing was indexed into it yet`);
   else makeTables(database);
 }
 
+/** Tables of somebody else stay as they are. */
+function refuseForeign(database: Sqlite): void {
+  const ours = [...TABLES.matchAll(/CREATE TABLE (\w+)/g)].map(([, name]) => name as string);
+  const foreign = ours.filter((name) => database.hasTable(name));
+  if (foreign.length === 0) return;
+  throw new Error(
+    `${database.file} holds tables that are not Fairlead's (${foreign.join(', ')}): name another file for the state`,
+  );
+}
+
 function makeTables(database: Sqlite): void {
+  refuseForeign(database);
   database.transact(() => {
     database.exec(TABLES);
     setMeta(database, 'version', VERSION);
