@@ -1,7 +1,7 @@
 // Writes dist/: the program as JavaScript, for the images and the npm package. In the repository nothing is built.
 // Node strips no types below node_modules, so what is installed there has to be JavaScript.
 //   One file for the command line, one for each program that a worker thread runs; libraries stay outside.
-import { rmSync } from 'node:fs';
+import { cpSync, rmSync } from 'node:fs';
 import { build } from 'esbuild';
 
 /** Bundled name and source of every program. Workers find theirs beside the bundle by these names. */
@@ -29,6 +29,7 @@ export async function bundle(outdir: string): Promise<void> {
     legalComments: 'none',
     logLevel: 'warning',
   });
+  cpSync('runner/steps/embed/models', `${outdir}/models`, { recursive: true }); // the embedder `local` reads it there
 }
 
 if (import.meta.main) await bundle('dist');

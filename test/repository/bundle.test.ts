@@ -28,7 +28,13 @@ test('the bundle indexes a folder with its worker threads and answers a question
   mkdirSync(join(work, 'docs'));
   writeFileSync(join(work, 'docs', 'tides.md'), '# Tides\n\nThe harbour floods twice a day.\n');
   const pipeline = readFileSync(join(ROOT, 'examples/documents/documents.yaml'), 'utf8');
-  writeFileSync(join(work, 'index.yaml'), pipeline.replace(/path: .*/, 'path: docs'));
+  writeFileSync(
+    join(work, 'index.yaml'),
+    pipeline
+      .replace(/path: .*/, 'path: docs')
+      .replace('hash: { dimensions: 384 }', 'local: {}')
+      .replace('dimensions: 384', 'dimensions: 256'),
+  );
   const fairlead = (...args: string[]): string =>
     execFileSync(process.execPath, [join(OUT, 'main.js'), ...args], {
       cwd: work,
