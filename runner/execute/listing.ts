@@ -60,9 +60,11 @@ export class Listing {
     const { cancellation } = this.#run;
     const batches = this.#plan.source.list({ signal: cancellation.signal })[Symbol.asyncIterator]();
     try {
-      for (;;) {
-        const batch = await cancellation.race(batches.next());
+      // The source lists the next batch while this one is compared.
+      for (let next = ahead(batches); ; ) {
+        const batch = await cancellation.race(next);
         if (batch.done === true) return;
+        next = ahead(batches);
         await this.#compare(batch.value, before);
       }
     } catch (error) {
@@ -122,4 +124,11 @@ export class Listing {
       await this.#worker.enter(keys.map((key) => this.#work('delete', { key, version: '' }, listing.beganAtMs)));
     }
   }
+}
+
+/** Asks for the next batch; should nobody come to wait for it, its failure is no surprise to anyone. */
+function ahead(batches: AsyncIterator<readonly ListedItem[]>): Promise<IteratorResult<readonly ListedItem[]>> {
+  const next = batches.next();
+  next.catch(() => {});
+  return next;
 }
