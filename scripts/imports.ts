@@ -91,7 +91,7 @@ export const HOMES: Readonly<Record<string, readonly string[]>> = {
   '@kubernetes/client-node': ['operator/cluster', 'operator/blueprint', 'cli'],
   '@opentelemetry/': ['operator/telemetry', 'runner/telemetry'],
   '@connectrpc/': ['operator/gateway', 'runner/session', 'runner/protocol', 'cli'],
-  '@bufbuild/': ['operator/gateway', 'operator/standalone', 'runner/session', 'runner/protocol'],
+  '@bufbuild/': ['operator/gateway', 'operator/host', 'operator/standalone', 'runner/session', 'runner/protocol'],
   commander: ['cli'],
   pg: ['runner/database', 'runner/state', 'runner/targets', 'runner/sources'],
   'node:sqlite': ['runner/database', 'runner/state'],

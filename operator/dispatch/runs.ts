@@ -128,7 +128,14 @@ export class Runs {
     update.liveRuns++;
     if (parent !== undefined) addChild(parent, run);
     this.#hold(run, seat);
+    if (order !== undefined) this.#tellTaken(run, seat);
     return run;
+  }
+
+  /** For those who count: a run that was taken over holds its slot without having been asked for. */
+  #tellTaken(run: LiveRun, seat: Seat): void {
+    const isLoan = run.state.phase === 'executing' && run.state.ask.loanOf !== undefined;
+    this.#events.granted?.(run, { isLoan, waitedMs: 0, runner: seat.name });
   }
 
   /** A run that executes though another has its place (B4): it holds a slot until its runner says that it stopped. */
@@ -166,6 +173,7 @@ export class Runs {
     this.#table.set(run.number, run);
     const { ask } = run.state;
     run.state = { phase: 'executing', seat, ask };
+    this.#tellTaken(run, seat);
     this.#recount(run);
     this.start(this.#tree.moveTo(ask, seat.runnerClass));
   }

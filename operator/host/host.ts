@@ -4,8 +4,9 @@
 // Leaves: who is next (dispatch and its tree), streams (gateway), objects and pods (reconcile).
 //   H4. `apply` is level-based: called with the same specs it does nothing, whatever came before.
 //   H5. A source that is dropped starts nothing more; its branch closes when its rows are gone.
+import { create } from '@bufbuild/protobuf';
 import type { LiveSourceSpec } from '../../crds/schema/index.ts';
-import type { RunnerReport } from '../../runner/protocol/index.ts';
+import { type RunnerReport, type Specs, SpecsSchema } from '../../runner/protocol/index.ts';
 import type { Clock } from '../clock.ts';
 import {
   type Defer,
@@ -189,6 +190,16 @@ export class PipelineHost {
     this.#triggers.close();
   }
 
+  /** What runners are told of the specs. */
+  wireSpecs(): Specs {
+    const { generation, pipeline, sources } = this.#specs;
+    return create(SpecsSchema, {
+      generation,
+      pipeline: JSON.stringify(pipeline),
+      sources: [...sources].map(([name, spec]) => ({ name, spec: JSON.stringify(spec) })),
+    });
+  }
+
   // ---- runners -----------------------------------------------------------------------------------------------------
 
   /** A runner joins. Names of its sessions start with the name of its pod and a slash. */
@@ -232,7 +243,7 @@ export class PipelineHost {
     const found = this.#seatOf(pod);
     if (found === undefined) return undefined;
     const { seat } = found;
-    const runs = this.#activity.onRunner(seat.name);
+    const runs = Math.max(this.#activity.onRunner(seat.name), seat.executing);
     const isDraining = seat.phase === 'draining';
     if (runs > 0) found.idleSinceMs = undefined;
     else found.idleSinceMs ??= this.#clock.nowMs();

@@ -187,3 +187,9 @@ test('a status with a million items and ten updates of long messages fits, and t
   expect(liveSourceSchema.safeParse(source).error).toBeUndefined();
   expect(pipelineSchema.safeParse(pipeline).error).toBeUndefined();
 });
+
+test('what is not known is absent, at all depths: an apply that empties an object is refused by the API server', () => {
+  const status = liveSourceStatus(withoutCycle({}), undefined, AT_MS);
+  expect(JSON.stringify(status)).not.toContain('{}');
+  expect(status).not.toHaveProperty('freshness');
+});

@@ -10,7 +10,7 @@ import {
 import { secretNames } from '../../blueprint/index.ts';
 import { type HostSpecs, PipelineHost } from '../../host/index.ts';
 import { pastOf, sourcePastOf } from '../objects/past.ts';
-import { keyOf, lookAgain, type Outcome, SETTLED, type StoredObject } from '../ports.ts';
+import { keyOf, lookAgain, type Outcome, SETTLED, type StoredObject, type WriteResult } from '../ports.ts';
 import type { Kept } from '../runners/keeper.ts';
 import type { Trouble } from '../status/picture.ts';
 import { pipelineStatus } from '../status/status.ts';
@@ -29,6 +29,7 @@ interface Seen {
 
 /** Counts and updates move without an event: while an update runs its Pipeline is looked at this often. */
 const LOOK_MS = 5_000;
+const CONFLICT_MS = 200;
 const STATUS_KIND = 'Pipeline';
 
 export class PipelineController {
@@ -60,7 +61,8 @@ export class PipelineController {
     if (slots.kind === 'refused')
       return this.#refused(object, { reason: 'InvalidSpec', message: slots.message }, signal);
     if (object.metadata.deletionTimestamp !== undefined) return this.#delete(object, read.spec, slots.value, signal);
-    if (!(await this.#holds(object, signal))) return SETTLED; // its own event brings it back
+    const held = await this.#holds(object, signal);
+    if (held !== 'held') return held === 'conflict' ? lookAgain(CONFLICT_MS) : SETTLED; // its own event brings it back
     return this.#follow(object, read.spec, slots.value, signal);
   }
 
@@ -104,14 +106,25 @@ export class PipelineController {
     if (known === undefined) {
       const host = this.#open(object, { ...specs, generation: 1 });
       hosts.set(key, { uid: object.metadata.uid ?? '', host });
+      this.#wakeSources(object, specs.sources.keys());
       return host;
     }
     const { host } = known;
     if (isChanged(host.specs, specs)) {
+      const before = host.specs.sources;
       host.apply({ ...specs, generation: host.specs.generation + 1 });
       this.#context.specsChanged(key);
+      this.#wakeSources(
+        object,
+        [...specs.sources.keys()].filter((name) => !before.has(name)),
+      );
     }
     return host;
+  }
+
+  /** Their triggers and statuses waited for the host. */
+  #wakeSources({ metadata }: StoredObject, names: Iterable<string>): void {
+    for (const name of names) this.#context.wakeSource(`${metadata.namespace ?? 'default'}/${name}`);
   }
 
   #open(object: StoredObject, specs: HostSpecs): PipelineHost {
@@ -195,12 +208,11 @@ export class PipelineController {
 
   // ---- the finalizer, and deletion ---------------------------------------------------------------------------------
 
-  /** F1: whether the finalizer stands; where not, it is asked for. */
-  async #holds(object: StoredObject, signal: AbortSignal): Promise<boolean> {
+  /** F1: whether the finalizer stands; where not, what came of asking for it. */
+  async #holds(object: StoredObject, signal: AbortSignal): Promise<'held' | WriteResult> {
     const { finalizers = [] } = object.metadata;
-    if (finalizers.includes(FINALIZER)) return true;
-    await this.#context.writes.setFinalizers(object, [...finalizers, FINALIZER], signal);
-    return false;
+    if (finalizers.includes(FINALIZER)) return 'held';
+    return this.#context.writes.setFinalizers(object, [...finalizers, FINALIZER], signal);
   }
 
   async #delete(object: StoredObject, spec: PipelineSpec, slotsMax: number, signal: AbortSignal): Promise<Outcome> {
@@ -229,8 +241,8 @@ export class PipelineController {
 
   async #letGo(object: StoredObject, signal: AbortSignal): Promise<Outcome> {
     const finalizers = (object.metadata.finalizers ?? []).filter((name) => name !== FINALIZER);
-    await this.#context.writes.setFinalizers(object, finalizers, signal);
-    return SETTLED;
+    const result = await this.#context.writes.setFinalizers(object, finalizers, signal);
+    return result === 'conflict' ? lookAgain(CONFLICT_MS) : SETTLED;
   }
 
   async #refused(object: StoredObject, refusal: Trouble, signal: AbortSignal): Promise<Outcome> {

@@ -1,7 +1,7 @@
 // Keeps one LiveSource as it is written. The Pipeline's controller feeds it to the host; here are its finalizer, its triggers, its status.
 import { FINALIZER, type LiveSourceSpec, type LiveSourceStatus } from '../../../crds/schema/index.ts';
 import type { PipelineHost } from '../../host/index.ts';
-import { keyOf, lookAgain, type Outcome, SETTLED, type StoredObject } from '../ports.ts';
+import { keyOf, lookAgain, type Outcome, SETTLED, type StoredObject, type WriteResult } from '../ports.ts';
 import type { LiveSourcePicture, Trouble } from '../status/picture.ts';
 import { liveSourceStatus } from '../status/status.ts';
 import type { ControlContext } from './context.ts';
@@ -16,6 +16,7 @@ interface Seen {
 }
 
 const LOOK_MS = 5_000;
+const CONFLICT_MS = 200;
 const STATUS_KIND = 'LiveSource';
 
 export class SourceController {
@@ -39,7 +40,8 @@ export class SourceController {
     const { spec } = read;
     const pipelineKey = `${object.metadata.namespace ?? 'default'}/${spec.pipelineRef.name}`;
     if (object.metadata.deletionTimestamp !== undefined) return this.#delete(object, spec, pipelineKey, signal);
-    if (!(await this.#holds(object, signal))) return SETTLED;
+    const held = await this.#holds(object, signal);
+    if (held !== 'held') return held === 'conflict' ? lookAgain(CONFLICT_MS) : SETTLED;
     const host = this.#context.hosts.get(pipelineKey)?.host;
     if (host !== undefined && host.records(object.metadata.name) !== undefined) this.#act(object, host);
     this.#show(object, { spec, refusal: undefined, trouble: undefined, pipelineKey });
@@ -61,11 +63,10 @@ export class SourceController {
     return held + waiting + backoff > 0 ? lookAgain(LOOK_MS) : SETTLED;
   }
 
-  async #holds(object: StoredObject, signal: AbortSignal): Promise<boolean> {
+  async #holds(object: StoredObject, signal: AbortSignal): Promise<'held' | WriteResult> {
     const { finalizers = [] } = object.metadata;
-    if (finalizers.includes(FINALIZER)) return true;
-    await this.#context.writes.setFinalizers(object, [...finalizers, FINALIZER], signal);
-    return false;
+    if (finalizers.includes(FINALIZER)) return 'held';
+    return this.#context.writes.setFinalizers(object, [...finalizers, FINALIZER], signal);
   }
 
   // ---- deletion ----------------------------------------------------------------------------------------------------
@@ -110,7 +111,8 @@ export class SourceController {
 
   async #letGo(object: StoredObject, signal: AbortSignal): Promise<Outcome> {
     const finalizers = (object.metadata.finalizers ?? []).filter((name) => name !== FINALIZER);
-    await this.#context.writes.setFinalizers(object, finalizers, signal);
+    const result = await this.#context.writes.setFinalizers(object, finalizers, signal);
+    if (result === 'conflict') return lookAgain(CONFLICT_MS); // the cache lags behind a write of ours: what was dropped stays dropped
     this.#context.drops.forget(object.metadata.uid ?? '');
     return SETTLED;
   }

@@ -93,9 +93,17 @@ export function durationText(ms: number): string {
   return `${Math.floor(minutes / 60)}h${minutes % 60}m`;
 }
 
-/** Drops members that are absent, at all depths: an apply refuses null, and undefined has no place in JSON. */
+/**
+ * Drops members that are absent, at all depths, and objects that are empty then. An apply refuses null; and one that empties an object whose
+ * members it had set before is merged to a null, which is refused as well.
+ */
 function withoutAbsent<T>(value: T): Defined<T> {
-  return JSON.parse(JSON.stringify(value)) as Defined<T>;
+  return JSON.parse(JSON.stringify(value, (_, member) => (isEmpty(member) ? undefined : member))) as Defined<T>;
+}
+
+function isEmpty(member: unknown): boolean {
+  if (typeof member !== 'object' || member === null || Array.isArray(member)) return false;
+  return Object.values(member).every((value) => value === undefined);
 }
 
 type Defined<T> = T extends readonly (infer U)[]
