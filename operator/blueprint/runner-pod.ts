@@ -35,13 +35,18 @@ export interface RunnerPodWish {
 export const FINGERPRINT = `${GROUP}/fingerprint`;
 /** Ordinal of the pod within its class. */
 export const ORDINAL = `${GROUP}/ordinal`;
+/** Certificates of the operator; the pod reads them as a file. */
+const OPERATOR_CA = `${GROUP}/operator-ca`;
 export const RUNNER_CONTAINER = 'runner';
 
 const SECRETS_DIR = '/var/run/fairlead/secrets';
 const TOKEN_DIR = '/var/run/fairlead/token';
+const CA_DIR = '/var/run/fairlead/ca';
 const DATA_DIR = '/var/lib/fairlead';
 /** User of the image; a number, so that `runAsNonRoot` can be checked. */
 const USER_ID = 10001;
+/** Time that a runner leaves itself to say goodbye before it is killed. */
+const GRACE_MARGIN_S = 5;
 /** The kubelet renews a token at 80 % of its life, so a shorter one would be renewed all the time. */
 const TOKEN_S = 3600;
 
@@ -70,7 +75,12 @@ export function runnerPod(wish: RunnerPodWish): PodManifest {
       name,
       namespace: pipeline.metadata.namespace ?? 'default',
       labels: { ...metadata.labels, ...ownLabels(wish), ...runnerLabels(owner(pipeline), runner.name) }, // B3
-      annotations: { ...metadata.annotations, [FINGERPRINT]: fingerprint(wish), [ORDINAL]: String(ordinal) },
+      annotations: {
+        ...metadata.annotations,
+        [FINGERPRINT]: fingerprint(wish),
+        [ORDINAL]: String(ordinal),
+        [OPERATOR_CA]: wish.settings.operatorCa,
+      },
       ownerReferences: [ownerReference(pipeline)],
     },
     spec,
@@ -80,7 +90,7 @@ export function runnerPod(wish: RunnerPodWish): PodManifest {
 /** Changes exactly when a running pod no longer is what the spec asks for. The ordinal is no part of it. */
 export function fingerprint(wish: RunnerPodWish): string {
   const { metadata, spec } = laidOver({ ...wish, ordinal: 0 });
-  return shortHash({ metadata, spec }, 16);
+  return shortHash({ metadata, spec, ca: wish.settings.operatorCa }, 16);
 }
 
 const owner = (pipeline: RunnerPodWish['pipeline']) => ({
@@ -157,7 +167,7 @@ function container(wish: RunnerPodWish): Record<string, unknown> {
     image: settings.image,
     imagePullPolicy: settings.imagePullPolicy,
     args: runnerArguments(wish),
-    env: environment(wish),
+    env: environment(),
     resources: runner.gpus > 0 ? { limits: { [runner.resourceName]: String(runner.gpus) } } : {},
     securityContext: {
       allowPrivilegeEscalation: false,
@@ -168,6 +178,7 @@ function container(wish: RunnerPodWish): Record<string, unknown> {
       { name: 'data', mountPath: DATA_DIR },
       { name: 'tmp', mountPath: '/tmp' },
       { name: 'token', mountPath: TOKEN_DIR, readOnly: true },
+      { name: 'ca', mountPath: CA_DIR, readOnly: true },
       ...wish.secrets.map((secret) => ({
         name: secretVolume(secret),
         mountPath: `${SECRETS_DIR}/${secret}`,
@@ -177,24 +188,27 @@ function container(wish: RunnerPodWish): Record<string, unknown> {
   };
 }
 
-function runnerArguments({ runner, settings }: RunnerPodWish): string[] {
+function runnerArguments({ pipeline, runner, settings }: RunnerPodWish): string[] {
   const flags: Record<string, string> = {
-    operator: settings.operatorAddress,
-    'token-file': `${TOKEN_DIR}/token`,
+    operator: `https://${settings.operatorAddress}`,
+    ca: `${CA_DIR}/ca.crt`,
+    token: `${TOKEN_DIR}/token`,
+    pipeline: `${pipeline.metadata.namespace ?? 'default'}/${pipeline.metadata.name}`,
+    name: '$(FAIRLEAD_POD_NAME)', // the kubelet fills it in, so that all pods of a class are alike
     class: runner.name,
     slots: String(runner.slots),
     gpus: String(runner.gpus),
-    'data-dir': DATA_DIR,
-    'secrets-dir': SECRETS_DIR,
+    data: DATA_DIR,
+    secrets: SECRETS_DIR,
+    grace: String(Math.max(1, settings.graceS - GRACE_MARGIN_S)),
   };
   return ['runner', ...Object.entries(flags).flatMap(([name, value]) => [`--${name}`, value])];
 }
 
-function environment({ settings }: RunnerPodWish): unknown[] {
+function environment(): unknown[] {
   const field = (fieldPath: string) => ({ valueFrom: { fieldRef: { fieldPath } } });
   return [
     { name: 'HOME', value: '/tmp' }, // git wants one, and the root file system is read-only
-    { name: 'FAIRLEAD_OPERATOR_CA', value: settings.operatorCa },
     { name: 'FAIRLEAD_POD_NAME', ...field('metadata.name') },
     { name: 'FAIRLEAD_POD_NAMESPACE', ...field('metadata.namespace') },
     { name: 'FAIRLEAD_POD_UID', ...field('metadata.uid') },
@@ -209,6 +223,12 @@ function volumes({ pipeline, secrets, settings }: RunnerPodWish): unknown[] {
     claimName === undefined ? { name: 'data', emptyDir: {} } : { name: 'data', persistentVolumeClaim: { claimName } },
     { name: 'tmp', emptyDir: {} },
     { name: 'token', projected: { sources: [{ serviceAccountToken: token }] } },
+    {
+      name: 'ca',
+      downwardAPI: {
+        items: [{ path: 'ca.crt', fieldRef: { fieldPath: `metadata.annotations['${OPERATOR_CA}']` } }],
+      },
+    },
     // Optional: a LiveSource whose Secret is not there must not keep the others of its Pipeline from a runner.
     ...secrets.map((secretName) => ({
       name: secretVolume(secretName),
