@@ -1,17 +1,14 @@
 // Puts the command line together. Only the command that was called is loaded.
-import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { COMMANDS, type CommandEntry } from './commands/index.ts';
 import { EXIT } from './exit.ts';
-
-const packageFile = new URL('../package.json', import.meta.url);
+import { programVersion } from './version.ts';
 
 /** The program with its list of commands; `wanted` says which of them are loaded with their options. */
 export async function createProgram(wanted: (entry: CommandEntry) => boolean): Promise<Command> {
-  const { version } = JSON.parse(readFileSync(packageFile, 'utf8')) as { version: string };
   const program = new Command('fairlead')
     .description('Keeps the indexes AI agents read in step with their sources.')
-    .version(version)
+    .version(programVersion())
     .showHelpAfterError('Run with --help to see what is there.');
   program.exitOverride((error) => {
     process.exit(error.exitCode === 0 ? 0 : EXIT.usage.code);

@@ -69,7 +69,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
   'operator/clock.ts': { rooms: ['runner/clock.ts'] },
   'operator/log.ts': { rooms: [], pure: true },
   'operator/settings.ts': { rooms: ['crds/schema'] },
-  'operator/service': { rooms: ['operator', 'crds', 'runner/protocol'] },
+  'operator/service': { rooms: WIRING },
   'operator/main.ts': { rooms: ['operator', 'crds', 'runner/protocol'] },
   'runner/execute': { rooms: ['runner/protocol', 'runner/sdk', 'runner/clock.ts'], types: ['crds/schema'] },
   'runner/session': { rooms: RUNNER_PORTS },

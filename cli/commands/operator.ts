@@ -4,15 +4,19 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { resolveMaxInflightComponents } from '../../crds/schema/index.ts';
+import { jsonLog } from '../../operator/log.ts';
+import { type OperatorFlags, parseSettings } from '../../operator/settings.ts';
 import { type StandaloneOperator, startStandalone } from '../../operator/standalone/index.ts';
 import { systemClock } from '../../runner/clock.ts';
+import { collect } from '../collect.ts';
 import { CommandError } from '../exit.ts';
 import { loadPipelines, type PipelineObjects } from '../local/objects.ts';
 import { addFiles, type FileOptions } from '../local/options.ts';
 import { surroundings } from '../local/session.ts';
 import { wholeNumber } from '../numbers.ts';
+import { programVersion } from '../version.ts';
 
-interface Options extends FileOptions {
+interface Options extends FileOptions, OperatorFlags {
   readonly standalone?: boolean;
   readonly dir: string;
   readonly host: string;
@@ -31,13 +35,35 @@ export function configure(command: Command): void {
     .option('--port <n>', 'port to listen on; 0: any free one', wholeNumber, 8443)
     .option('--start-runners <n>', 'runner processes to start for each class of each Pipeline', wholeNumber, 0)
     .action(run);
+  addClusterOptions(command);
+}
+
+/** What the chart passes; with --standalone none of it counts. */
+function addClusterOptions(command: Command): void {
+  command
+    .option('--service <host:port>', 'Service that leads runners to the leader')
+    .option('--lease <name>', 'Lease of the leader', 'fairlead')
+    .option('--link-secret <name>', 'Secret for the certificates of the link', 'fairlead-link')
+    .option('--link-port <port>', 'port for runners', '7443')
+    .option('--http-port <port>', 'port for probes and metrics', '8080')
+    .option('--runner-image <image>', 'image of runner pods')
+    .option('--runner-image-pull-policy <policy>', 'Always, IfNotPresent or Never', 'IfNotPresent')
+    .option('--runner-image-pull-secret <name>', 'pull secret of runner pods; can be repeated', collect)
+    .option('--runner-grace <duration>', 'time that a runner pod gets to end', '60s')
+    .option('--runner-inherit <name>', 'label or annotation that runner pods inherit; can be repeated', collect)
+    .option('--lease-timeout <duration>', 'silence after which the runs of a runner are given to others', '120s')
+    .option('--finalizer-timeout <duration>', 'time after which a deleted object is let go with its rows', '10m')
+    .option('--log-level <level>', 'error, warn, info or debug', 'info')
+    .option('--pending-timeout <duration>', 'time that a pod with cards may wait for a node', '5m')
+    .option('--watch-namespace <name>', 'namespace to serve; can be repeated; absent: all', collect)
+    .option('--card-budget <resource=n>', 'cards that may be used; can be repeated', collect)
+    .option('--card-weight <namespace=n>', 'weight of a namespace that wants cards; can be repeated', collect);
 }
 
 const say = (text: string) => void process.stderr.write(`${text}\n`);
 
 async function run(options: Options): Promise<void> {
-  if (options.standalone !== true)
-    throw new CommandError('in a cluster the operator is started by its chart; here, use --standalone', 'usage');
+  if (options.standalone !== true) return runInCluster(options);
   const objects = await loadPipelines(options.file, surroundings());
   const operator = await startStandalone({
     pipelines: new Map(objects.map((one) => [nameOf(one), specsOf(one)])),
@@ -63,6 +89,40 @@ async function run(options: Options): Promise<void> {
   for (const runner of runners) runner.stop();
   await Promise.all(runners.map(({ ended }) => ended));
   await operator.close();
+}
+
+/** Serves the cluster that KUBECONFIG or the pod's account leads to, until told to end. */
+async function runInCluster(flags: OperatorFlags): Promise<void> {
+  const parsed = parseSettings(flags, process.env);
+  if (parsed.kind === 'refused')
+    throw new CommandError(
+      `in a cluster the chart sets these; here, use --standalone: ${parsed.problems.join('; ')}`,
+      'usage',
+    );
+  const { settings } = parsed;
+  const log = jsonLog(settings.logLevel, (line) => void process.stdout.write(line), Date.now);
+  const end = (why: string) => {
+    log.error('the operator ends', { why });
+    setTimeout(() => process.exit(1), 500); // a second at most: nothing of this time may reach the next leader
+  };
+  const [{ connect }, { Operator }] = await Promise.all([
+    import('../../operator/cluster/index.ts'),
+    import('../../operator/service/index.ts'),
+  ]);
+  const operator = new Operator({
+    settings,
+    connection: await connect(),
+    clock: systemClock,
+    random: Math.random,
+    log,
+    environment: process.env,
+    version: programVersion(),
+    ended: end,
+  });
+  await operator.start();
+  await stopSignal();
+  log.info('the operator was told to end');
+  await operator.stop();
 }
 
 const nameOf = ({ pipeline }: PipelineObjects): string => `${pipeline.namespace}/${pipeline.name}`;

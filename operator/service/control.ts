@@ -49,6 +49,7 @@ export interface ControlOptions {
   readonly instance: string;
   readonly defer?: Defer;
   readonly specsChanged?: (pipelineKey: string) => void;
+  readonly hostOpened?: ControlContext['hostOpened'];
   readonly statusEveryMs?: number;
 }
 
@@ -149,8 +150,8 @@ export class Control {
   }
 
   #context(writes: ClusterWrites): ControlContext {
-    const { caches, clock, random, epoch, environment, finalizerTimeoutMs, runnerPod, defer, specsChanged } =
-      this.#options;
+    const { caches, clock, random, epoch, environment, finalizerTimeoutMs, runnerPod } = this.#options;
+    const { defer, specsChanged, hostOpened } = this.#options;
     const notes = this.#notes;
     return {
       caches,
@@ -172,6 +173,7 @@ export class Control {
       wakePipeline: (key) => this.#pipelineQueue.add(key),
       wakeSource: (key) => this.#sourceQueue.add(key),
       specsChanged: (key) => specsChanged?.(key),
+      ...(hostOpened !== undefined && { hostOpened }),
     };
   }
 

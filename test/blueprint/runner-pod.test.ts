@@ -112,7 +112,7 @@ describe('the pod of a runner', () => {
     expect(volumes.filter(({ secret }) => secret !== undefined)).toEqual([
       {
         name: expect.stringMatching(/^secret-index-db-[0-9a-f]{5}$/),
-        secret: { secretName: 'index.db', defaultMode: 0o440 },
+        secret: { secretName: 'index.db', defaultMode: 0o440, optional: true },
       },
     ]);
   });
@@ -146,7 +146,7 @@ describe('the pod of a runner', () => {
       image: 'fairlead:dev',
       resources: { limits: { 'nvidia.com/gpu': '1' }, requests: { cpu: '2' } },
     });
-    expect(spec.containers[0]!.env.map(({ name }) => name)).toContain('FAIRLEAD_OPERATOR_CA');
+    expect(spec.containers[0]!.env.map(({ name }) => name)).toContain('FAIRLEAD_POD_NAME');
     expect(spec.containers[0]!.env.at(-1)).toEqual({ name: 'HTTPS_PROXY', value: 'http://proxy:3128' });
     expect(spec.tolerations).toHaveLength(2);
     expect(spec.schedulerName).toBe('kai-scheduler');

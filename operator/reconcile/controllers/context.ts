@@ -2,10 +2,11 @@
 import type { RunnerPodSettings } from '../../blueprint/index.ts';
 import type { Clock } from '../../clock.ts';
 import type { Defer } from '../../dispatch/index.ts';
+import type { PipelineHost } from '../../host/index.ts';
 import type { CardOffice } from '../cards/office.ts';
 import type { PipelineReader, SourceReader } from '../objects/read.ts';
 import type { TriggerDesk } from '../objects/triggers.ts';
-import type { Caches, Notes, Writes } from '../ports.ts';
+import type { Caches, Notes, StoredObject, Writes } from '../ports.ts';
 import type { RunnerKeeper } from '../runners/keeper.ts';
 import type { StatusWriter } from '../writer/status-writer.ts';
 import type { Drops } from './drops.ts';
@@ -42,6 +43,8 @@ export interface ControlContext {
   readonly wakeSource: (key: string) => void;
   /** The specs of a hosted Pipeline changed: its runners are to be told. */
   readonly specsChanged: (pipelineKey: string) => void;
+  /** A Pipeline is hosted from now on; called before any runner can join. */
+  readonly hostOpened?: (pipelineKey: string, object: StoredObject, host: PipelineHost) => void;
   /** A hosted Pipeline is gone. */
   readonly hostClosed?: (pipelineKey: string) => void;
 }

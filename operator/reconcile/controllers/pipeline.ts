@@ -106,6 +106,7 @@ export class PipelineController {
     if (known === undefined) {
       const host = this.#open(object, { ...specs, generation: 1 });
       hosts.set(key, { uid: object.metadata.uid ?? '', host });
+      this.#context.hostOpened?.(key, object, host);
       this.#wakeSources(object, specs.sources.keys());
       return host;
     }

@@ -1,0 +1,204 @@
+// What an operator does between winning and losing the lead: certificates, the gateway for runners, control.
+//   D1. Runners are let in only while this operator leads; when it does not, all streams close at once, and nothing more is written.
+//   D2. Runner pods that run already are expected: they count as holding all their slots until they report or are proven gone.
+import { randomUUID } from 'node:crypto';
+import { LABELS } from '../../crds/schema/index.ts';
+import type { Clock } from '../clock.ts';
+import {
+  CertificateKeeper,
+  type ClusterCaches,
+  type KubeApi,
+  type LinkCertificates,
+  labelAsLeader,
+  TokenReviewer,
+} from '../cluster/index.ts';
+import { Gateway, type GatewayServer, LEASE_DEFAULTS, serveGateway } from '../gateway/index.ts';
+import type { PipelineHost } from '../host/index.ts';
+import type { Log } from '../log.ts';
+import type { PodObject, StoredObject } from '../reconcile/index.ts';
+import { AUDIENCE, type OperatorSettings } from '../settings.ts';
+import { Control } from './control.ts';
+
+export interface LeadershipOptions {
+  readonly settings: OperatorSettings;
+  readonly api: KubeApi;
+  readonly caches: ClusterCaches;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly log: Log;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly version: string;
+  readonly epoch: number;
+  readonly signal: AbortSignal;
+  readonly isLeading: () => boolean;
+  /** A runner has seen a newer epoch: this operator is to end. */
+  readonly newerLeader: (epoch: number) => void;
+}
+
+/** How often certificates are looked at; they are renewed weeks before they end. */
+const CERTIFICATES_EVERY_MS = 3_600_000;
+
+export class Leadership {
+  readonly control: Control;
+  readonly #options: LeadershipOptions;
+  readonly #keeper: CertificateKeeper;
+  readonly #gateway: Gateway;
+  #certificates: LinkCertificates;
+  #server: GatewayServer | undefined;
+  #cancelCertificates: () => void = () => {};
+
+  /** Begins to lead. */
+  static async start(options: LeadershipOptions): Promise<Leadership> {
+    const { api, settings, log, epoch } = options;
+    const secret = { namespace: settings.podNamespace, name: settings.linkSecret };
+    const keeper = new CertificateKeeper(api, secret, settings.service.replace(/:\d+$/, ''));
+    const leadership = new Leadership(options, keeper, await keeper.ensure());
+    await leadership.#listen();
+    leadership.control.start();
+    await labelAsLeader(api, leadership.#pod, true);
+    leadership.#renewLater();
+    log.info('this operator leads', { epoch });
+    return leadership;
+  }
+
+  private constructor(options: LeadershipOptions, keeper: CertificateKeeper, certificates: LinkCertificates) {
+    const { settings, clock, epoch } = options;
+    this.#options = options;
+    this.#keeper = keeper;
+    this.#certificates = certificates;
+    this.#gateway = new Gateway({
+      clock,
+      epoch,
+      operator: randomUUID(),
+      pools: { find: (key) => this.#poolOf(key) },
+      lease: { ...LEASE_DEFAULTS, leaseTimeoutMs: settings.leaseTimeoutMs },
+      events: this.#gatewayEvents(),
+      defer: setImmediate,
+    });
+    this.control = new Control({
+      ...options,
+      finalizerTimeoutMs: settings.finalizerTimeoutMs,
+      runnerPod: () => this.#runnerPod(),
+      cardBudget: settings.cardBudget,
+      cardWeights: settings.cardWeights,
+      instance: settings.podName,
+      specsChanged: (key) => this.#gateway.specsChanged(key),
+      hostOpened: (key, object, host) => this.#expect(key, object, host),
+    });
+  }
+
+  /** A runner pod changed; `isGone`: it is proven that nothing of it runs any more. */
+  podChanged(pod: PodObject, isGone: boolean): void {
+    const owner = pod.metadata.ownerReferences?.find(({ controller }) => controller === true);
+    const phase = pod.status?.phase;
+    const pipeline = `${pod.metadata.namespace ?? 'default'}/${owner?.name ?? ''}`;
+    if (isGone || phase === 'Failed' || phase === 'Succeeded')
+      this.#gateway.provenGone(pipeline, pod.metadata.name, 'its pod is gone');
+    this.control.podChanged(pod);
+  }
+
+  /** Ends: streams close first (D1), then what is in hand ends. */
+  async stop(why: string): Promise<void> {
+    this.#cancelCertificates();
+    this.#gateway.close(why);
+    await Promise.all([this.#server?.close(), this.control.stop()]);
+    // Whoever leads next sets its own label; a pod that stays labelled would only send runners away.
+    await labelAsLeader(this.#options.api, this.#pod, false).catch(() => {});
+  }
+
+  get #pod() {
+    const { podName: name, podNamespace: namespace } = this.#options.settings;
+    return { name, namespace };
+  }
+
+  async #listen(): Promise<void> {
+    const { api, caches, settings, log } = this.#options;
+    const reviewer = new TokenReviewer({
+      api,
+      audience: AUDIENCE,
+      pod: (key) => caches.pod(key),
+      pipeline: (key) => caches.pipeline(key),
+    });
+    const { cert, key } = this.#certificates;
+    this.#server = await serveGateway({
+      gateway: this.#gateway,
+      authenticate: async (token) => {
+        const answer = await reviewer.authenticate(token);
+        if (answer.kind === 'accepted') return answer.identity;
+        log.warn('a stream was refused', { why: answer.why });
+        return undefined;
+      },
+      cert,
+      key,
+      host: '0.0.0.0',
+      port: settings.linkPort,
+    });
+  }
+
+  #renewLater(): void {
+    this.#cancelCertificates = this.#options.clock.after(CERTIFICATES_EVERY_MS, () => {
+      this.#renew().catch((error: unknown) => this.#options.log.warn('certificates could not be renewed', { error }));
+      this.#renewLater();
+    });
+  }
+
+  /** Runners reconnect to the new certificate; their sessions go on. */
+  async #renew(): Promise<void> {
+    const certificates = await this.#keeper.ensure();
+    if (certificates.cert === this.#certificates.cert) return;
+    this.#certificates = certificates;
+    await this.#server?.close();
+    await this.#listen();
+    this.#options.log.info('the certificate of the link was renewed');
+  }
+
+  #poolOf(key: string) {
+    const host = this.control.hosts.get(key)?.host;
+    return host === undefined ? undefined : { host, specs: () => host.wireSpecs() };
+  }
+
+  /** D2. */
+  #expect(key: string, object: StoredObject, host: PipelineHost): void {
+    const slotsOf = new Map(host.specs.pipeline.runners.map(({ name, slots }) => [name, slots]));
+    const running = this.#options.caches
+      .podsOf(object.metadata.uid ?? '')
+      .filter(({ status }) => status?.phase === 'Running')
+      .map(({ metadata }) => ({
+        pipeline: key,
+        runner: metadata.name,
+        slots: slotsOf.get(metadata.labels?.[LABELS.runnerClass] ?? '') ?? 0,
+      }));
+    this.#gateway.expect(running);
+  }
+
+  #runnerPod() {
+    const { settings, version } = this.#options;
+    const { image, pullPolicy, pullSecrets, graceS, inherited } = settings.runner;
+    return {
+      image,
+      imagePullPolicy: pullPolicy,
+      imagePullSecrets: pullSecrets,
+      operatorAddress: settings.service,
+      operatorCa: this.#certificates.ca,
+      audience: AUDIENCE,
+      version,
+      graceS,
+      inherited,
+    };
+  }
+
+  #gatewayEvents() {
+    const { log, newerLeader } = this.#options;
+    return {
+      newerLeader,
+      joined: (runner: string, pipeline: string, slots: number) => {
+        log.info('a runner joined', { runner, pipeline, slots });
+        this.control.runnerChanged(pipeline);
+      },
+      silent: (runner: string) => log.warn('a runner is silent', { runner }),
+      resumed: (runner: string) => log.info('a runner is heard again', { runner }),
+      left: (runner: string, why: string) => log.info('a runner left', { runner, why }),
+      refused: (peer: string, why: string) => log.warn('a runner was refused', { peer, why }),
+    };
+  }
+}

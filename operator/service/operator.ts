@@ -1,0 +1,145 @@
+// The operator of a cluster, from start to end: caches that every replica keeps warm, one lead among them, probes.
+import { randomBytes } from 'node:crypto';
+import type { Clock } from '../clock.ts';
+import { ClusterCaches, type Connection, KubeApi, LEASE_TIMES, LeaderElector } from '../cluster/index.ts';
+import type { Log } from '../log.ts';
+import type { OperatorSettings } from '../settings.ts';
+import { Leadership } from './leadership.ts';
+import { type ProbeServer, serveProbes } from './probes.ts';
+
+export interface OperatorOptions {
+  readonly settings: OperatorSettings;
+  readonly connection: Connection;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly log: Log;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly version: string;
+  /** This process is to end: the lead was lost, or could not be taken up. */
+  readonly ended: (why: string) => void;
+}
+
+/** Caches that are not filled by then mean a cluster that does not serve our kinds, or rights that are missing. */
+const SYNC_WITHIN_MS = 240_000;
+
+export class Operator {
+  readonly #options: OperatorOptions;
+  readonly #api: KubeApi;
+  readonly #caches: ClusterCaches;
+  readonly #elector: LeaderElector;
+  #leadership: Promise<Leadership> | undefined;
+  #current: Leadership | undefined;
+  #probes: ProbeServer | undefined;
+  #isSynced = false;
+  #isStopping = false;
+
+  constructor(options: OperatorOptions) {
+    const { settings, connection, clock, random, version } = options;
+    this.#options = options;
+    this.#api = new KubeApi({ connection, clock, random, userAgent: `fairlead-operator/${version}` });
+    this.#caches = new ClusterCaches({
+      api: this.#api,
+      namespaces: settings.namespaces,
+      watchesNodes: settings.namespaces.length === 0 && settings.cardBudget.size === 0,
+      events: {
+        pipeline: (key, object) => this.#current?.control.pipelineChanged(key, object),
+        source: (key, object) => this.#current?.control.sourceChanged(key, object),
+        pod: (pod, isGone) => this.#current?.podChanged(pod, isGone),
+        nodes: () => this.#current?.control.nodesChanged(),
+      },
+    });
+    const identity = `${settings.podName}-${randomBytes(4).toString('hex')}`;
+    const lease = { namespace: settings.podNamespace, name: settings.leaseName, identity, ...LEASE_TIMES };
+    this.#elector = new LeaderElector(this.#api, lease, {
+      onLead: (epoch, signal) => this.#lead(epoch, signal),
+      onLost: (why) => this.#lost(why),
+      onFollow: (leader) => options.log.info('another operator leads', { leader }),
+    });
+  }
+
+  get isLeading(): boolean {
+    return this.#current !== undefined && this.#elector.isLeading();
+  }
+
+  /** Fills the caches, then stands for the lead. */
+  async start(): Promise<void> {
+    const { settings, clock, log, ended } = this.#options;
+    this.#probes = await serveProbes(settings.httpPort, {
+      isStarted: () => this.#isSynced,
+      whyDead: () => this.#whyDead(),
+      metrics: () => this.#metrics(),
+    });
+    const cancel = clock.after(SYNC_WITHIN_MS, () => ended('the API server did not list our kinds in time'));
+    this.#caches.start();
+    await this.#caches.synced();
+    cancel();
+    this.#isSynced = true;
+    log.info('the caches are filled');
+    this.#elector.start();
+  }
+
+  /** Lets go of the lead and ends, so that a follower takes over at once. */
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    const leadership = await this.#leadership?.catch(() => undefined);
+    this.#current = undefined;
+    await leadership?.stop('the operator stops');
+    await this.#elector.stop();
+    await this.#caches.stop();
+    await this.#probes?.close();
+    await this.#options.connection.close();
+  }
+
+  #lead(epoch: number, signal: AbortSignal): void {
+    const { ended } = this.#options;
+    this.#leadership = Leadership.start({
+      ...this.#options,
+      api: this.#api,
+      caches: this.#caches,
+      epoch,
+      signal,
+      isLeading: () => this.#elector.isLeading(),
+      newerLeader: (newer) => {
+        this.#elector.noteEpoch(newer);
+        ended(`an operator of epoch ${newer} leads`);
+      },
+    });
+    this.#leadership.then(
+      (leadership) => {
+        if (!this.#isStopping) this.#current = leadership;
+      },
+      (error: unknown) => ended(`the lead could not be taken up: ${error instanceof Error ? error.message : error}`),
+    );
+  }
+
+  /** A process that led and does not is ended: whatever it still had in mind is from another time. */
+  #lost(why: string): void {
+    if (this.#isStopping) return;
+    this.#current = undefined;
+    void this.#leadership?.then((leadership) => leadership.stop(why)).catch(() => {});
+    this.#options.ended(`the lead was lost: ${why}`);
+  }
+
+  #whyDead(): string | undefined {
+    const { state } = this.#elector;
+    if (state.role === 'leader' && !this.#elector.isLeading()) return 'the lease is over and this operator still leads';
+    return undefined;
+  }
+
+  #metrics(): string {
+    const leads = this.isLeading ? 1 : 0;
+    const { pipelines, sources } = this.#current?.control.metrics() ?? {};
+    const lines = [
+      '# TYPE fairlead_operator_is_leader gauge',
+      `fairlead_operator_is_leader ${leads}`,
+      '# TYPE fairlead_operator_api_requests_in_flight gauge',
+      `fairlead_operator_api_requests_in_flight ${this.#api.inFlight}`,
+      '# TYPE fairlead_operator_queue_depth gauge',
+      `fairlead_operator_queue_depth{kind="Pipeline"} ${pipelines?.depth ?? 0}`,
+      `fairlead_operator_queue_depth{kind="LiveSource"} ${sources?.depth ?? 0}`,
+      '# TYPE fairlead_operator_statuses_written_total counter',
+      `fairlead_operator_statuses_written_total ${this.#current?.control.statuses.written ?? 0}`,
+    ];
+    return `${lines.join('\n')}\n`;
+  }
+}
