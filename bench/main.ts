@@ -6,6 +6,7 @@ import type { Bench, Report } from './report.ts';
 const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   engine: async () => (await import('./engine.ts')).engine,
   stores: async () => (await import('./stores.ts')).stores,
+  sources: async () => (await import('./sources.ts')).sources,
 };
 
 const { positionals, values } = parseArgs({

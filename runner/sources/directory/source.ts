@@ -30,10 +30,10 @@ export class DirectorySource implements Source {
   readonly #gate = new Gate(OPEN_FILES_MAX);
   readonly #notes = new NoteBook();
 
-  constructor(settings: DirectorySettings, clock: Clock) {
+  constructor(settings: DirectorySettings, options: { readonly clock: Clock; readonly cacheDir: string }) {
     this.#tree = new Tree(settings);
-    this.#clock = clock;
-    this.#helper = new Helper(settings);
+    this.#clock = options.clock;
+    this.#helper = new Helper(settings, options.cacheDir);
     this.#helper.warmUp();
   }
 

@@ -40,7 +40,7 @@ function openWorktree(address: GitAddress, spec: GitSpec, options: GitOpenOption
     throw new StepError('invalid', 'git.worktree needs a folder as url, and no ref: what is checked out there is read');
   const { include, exclude } = spec;
   const settings = directorySettings({ path: address.path, include, exclude, gitignore: true }, options.baseDir);
-  return new DirectorySource({ ...settings, within: checkedFolder(spec.path) }, options.clock);
+  return new DirectorySource({ ...settings, within: checkedFolder(spec.path) }, options);
 }
 
 async function openRepository(
