@@ -19,8 +19,8 @@ export interface BatchWeight {
 }
 
 export interface BatchOptions<Item> {
-  /** Items of a batch at most; default 64. */
-  readonly maxSize?: number;
+  /** Items of a batch at most, now; default 64. A function is asked at each call. */
+  readonly maxSize?: number | (() => number);
   readonly maxTokens?: number;
   readonly maxBytes?: number;
   /** Weight of an item, for the two bounds above. */
@@ -126,7 +126,7 @@ interface Gathering {
 export class Batcher<Item, Result, Context = undefined> {
   readonly #body: BatchBody<Item, Result, Context>;
   readonly #queue: BatchQueue;
-  readonly #maxSize: number;
+  readonly #maxSize: () => number;
   readonly #maxTokens: number;
   readonly #maxBytes: number;
   readonly #weigh: (item: Item) => BatchWeight;
@@ -135,11 +135,12 @@ export class Batcher<Item, Result, Context = undefined> {
   constructor(body: BatchBody<Item, Result, Context>, options: BatchOptions<Item> = {}) {
     this.#body = body;
     this.#queue = options.queue ?? new BatchQueue();
-    this.#maxSize = options.maxSize ?? 64;
+    const { maxSize = 64 } = options;
+    this.#maxSize = typeof maxSize === 'number' ? () => maxSize : maxSize;
     this.#maxTokens = options.maxTokens ?? Number.POSITIVE_INFINITY;
     this.#maxBytes = options.maxBytes ?? Number.POSITIVE_INFINITY;
     this.#weigh = options.weigh ?? (() => WEIGHTLESS);
-    if (!(this.#maxSize >= 1)) throw new RangeError('maxSize must be at least 1');
+    if (!(this.#maxSize() >= 1)) throw new RangeError('maxSize must be at least 1');
   }
 
   /** Calls the function for one item. On abort the promise rejects with the signal's reason. */
@@ -175,7 +176,7 @@ export class Batcher<Item, Result, Context = undefined> {
     entry.cancelled = () => {
       if (group.remove(entry)) this.#closeGroup(group);
     };
-    if (group.size >= this.#maxSize) this.#leave(group);
+    if (group.size >= this.#maxSize()) this.#leave(group);
   }
 
   #fits(group: Group<Item, Result, Context>, { weight }: Entry<Item, Result, Context>): boolean {

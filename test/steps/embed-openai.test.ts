@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { type EmbedServer, type Faults, startEmbedServer } from '../../cli/embed-server/index.ts';
 import type { Step } from '../../runner/execute/index.ts';
+import { BatchSize } from '../../runner/steps/embed/batch-size.ts';
 import { hashTexts } from '../../runner/steps/embed/hash.ts';
 import type { StepHost, StepOptions } from '../../runner/steps/index.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
@@ -155,6 +156,28 @@ test('a 413 is answered by smaller batches, and nothing fails (F26)', async () =
   const done = await run(step, texts(60));
   expect(done.every(({ vector }) => vector !== undefined)).toBe(true);
   expect(server.stats().answers['413']).toBeGreaterThan(0);
+});
+
+test('what a server takes at once is learnt, so that few batches are refused', async () => {
+  const { step, server } = await scene({ tooManyAbove: 5 });
+  for (let i = 0; i < 40; i++)
+    await run(
+      step,
+      texts(64).map((text) => `${i} ${text}`),
+    );
+  const { answers } = server.stats();
+  expect(answers['413']! / answers['200']!, 'refusals for each answer').toBeLessThan(0.1);
+});
+
+test('a smaller batch is for a while: what passes often enough lets it grow again', () => {
+  const size = new BatchSize(64);
+  size.refused(64);
+  size.refused(64);
+  expect(size.limit).toBe(32);
+  for (let i = 0; i < 64; i++) size.passed(32);
+  expect(size.limit).toBe(64);
+  for (const refused of [64, 32, 16, 8, 4, 2, 1]) size.refused(refused);
+  expect(size.limit).toBe(1);
 });
 
 test.each([

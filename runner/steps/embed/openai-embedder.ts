@@ -6,6 +6,7 @@ import { type BatchCall, Batcher, BatchQueue, RetryWithSmallerBatch, StepError }
 import type { Endpoint } from '../endpoint/endpoint.ts';
 import { EndpointError } from '../endpoint/failure.ts';
 import { estimateTokens } from '../endpoint/tokens.ts';
+import { BatchSize } from './batch-size.ts';
 import type { EmbedCall, Embedder } from './embedder.ts';
 import { vectorsOf } from './reply.ts';
 
@@ -29,6 +30,7 @@ export class OpenaiEmbedder implements Embedder {
   readonly #settings: OpenaiSettings;
   readonly #endpoint: Endpoint;
   readonly #batcher: Batcher<string, Float32Array | StepError, EmbedCall>;
+  readonly #size: BatchSize;
   #dimensions: number | undefined;
   /** Base64 is half the bytes; a server that refuses it is not asked again. */
   #encoding: 'base64' | 'float' = 'base64';
@@ -38,11 +40,12 @@ export class OpenaiEmbedder implements Embedder {
     this.#settings = settings;
     this.#endpoint = endpoint;
     this.#dimensions = settings.dimensions;
+    this.#size = new BatchSize(batch?.maxSize ?? 64);
     // The address is no part of it: a model that moves to another server makes the same vectors.
     this.identity = `${VERSION}:${JSON.stringify([spec.model, spec.dimensions ?? settings.dimensions ?? null])}`;
     this.#batcher = new Batcher((texts, call) => this.#request(texts, call), {
       queue: new BatchQueue(IN_FLIGHT_MAX),
-      maxSize: batch?.maxSize ?? 64,
+      maxSize: () => this.#size.limit,
       ...(batch?.maxTokens === undefined ? {} : { maxTokens: batch.maxTokens }),
       ...(batch?.maxBytes === undefined ? {} : { maxBytes: quantityBytes(batch.maxBytes) }),
       weigh: (text) => ({ tokens: estimateTokens(text), bytes: Buffer.byteLength(text) }),
@@ -73,9 +76,13 @@ export class OpenaiEmbedder implements Embedder {
       const reply = await context.withCard(() => this.#post(texts, signal));
       const vectors = vectorsOf(reply, texts.length, this.#dimensions, this.#endpoint.name);
       this.#dimensions ??= vectors.find((vector) => vector instanceof Float32Array)?.length;
+      this.#size.passed(texts.length);
       return vectors;
     } catch (error) {
-      if (texts.length > 1 && mayPassInHalves(error)) throw new RetryWithSmallerBatch(error);
+      if (texts.length > 1 && mayPassInHalves(error)) {
+        if (isTooMuch(error)) this.#size.refused(texts.length);
+        throw new RetryWithSmallerBatch(error);
+      }
       throw error;
     }
   }
@@ -98,10 +105,11 @@ export class OpenaiEmbedder implements Embedder {
 
 /** A text that the server cannot take fails its whole batch: halves find it. */
 function mayPassInHalves(error: unknown): boolean {
-  if (!(error instanceof StepError)) return false;
-  if (error.class === 'too-large' || error.class === 'timeout') return true;
-  return error instanceof EndpointError && (error.status === 400 || error.status === 422);
+  return isTooMuch(error) || (error instanceof EndpointError && (error.status === 400 || error.status === 422));
 }
+
+const isTooMuch = (error: unknown): boolean =>
+  error instanceof StepError && (error.class === 'too-large' || error.class === 'timeout');
 
 const refusesEncoding = (error: unknown): boolean =>
   error instanceof EndpointError && error.class === 'invalid' && /encoding_format|base64/i.test(error.words);
