@@ -76,6 +76,10 @@ export class LiveRun implements RunView {
     return this.request.runnerClass;
   }
 
+  get parentRun(): RunNumber | undefined {
+    return this.parent?.number;
+  }
+
   get mount(): number {
     return this.request.mount;
   }

@@ -10,7 +10,7 @@ export interface RunView {
   /** Class of runner that it needs; absent: any. */
   readonly runnerClass: string | undefined;
   readonly update: UpdateView;
-  readonly parentRun?: RunNumber;
+  readonly parentRun?: RunNumber | undefined;
   readonly attempt: number;
   readonly losses: number;
   readonly requestedAtMs: number;

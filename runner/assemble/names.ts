@@ -10,7 +10,7 @@ export interface Folders {
   readonly home: string;
 }
 
-const absolute = (path: string, { base }: Folders) => (isAbsolute(path) ? path : join(base, path));
+export const absolute = (path: string, { base }: Folders) => (isAbsolute(path) ? path : join(base, path));
 
 /** File of an embedded state. */
 export function stateFile(spec: PipelineSpec, pipeline: string, folders: Folders): string {

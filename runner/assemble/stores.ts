@@ -2,14 +2,12 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { PipelineSpec } from '../../crds/schema/index.ts';
-import type { Clock } from '../clock.ts';
 import type { StateStore, Target } from '../execute/index.ts';
 import { PostgresState, SqliteState } from '../state/index.ts';
 import { stateFile } from './names.ts';
 import { type MadeTarget, TargetMaker, type TargetOptions } from './targets.ts';
 
 export interface StoreOptions extends TargetOptions {
-  readonly clock: Clock;
   /** Leadership epoch; `next` where nobody else leads. */
   readonly epoch: number | 'next';
 }

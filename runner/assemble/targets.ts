@@ -2,13 +2,15 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type PipelineSpec, type TargetSpec, targetOf } from '../../crds/schema/index.ts';
+import type { Clock } from '../clock.ts';
 import type { Target } from '../execute/index.ts';
 import { StepError } from '../sdk/index.ts';
-import { PostgresTarget, SqliteTarget } from '../targets/index.ts';
-import { type Folders, targetFile } from './names.ts';
+import { JsonlTarget, PostgresTarget, SqliteTarget } from '../targets/index.ts';
+import { absolute, type Folders, targetFile } from './names.ts';
 import type { ReadSecret } from './secret.ts';
 
 export interface TargetOptions {
+  readonly clock: Clock;
   readonly pipeline: string;
   readonly folders: Folders;
   readonly readOnly: boolean;
@@ -49,6 +51,7 @@ export class TargetMaker {
     if (spec.sqlite !== undefined) return this.#sqlite(spec, stateId);
     if (spec.postgres !== undefined)
       return this.#postgres(spec, spec.postgres, { stateId, url: await this.#url(spec) });
+    if (spec.jsonl !== undefined) return this.#jsonl(spec.name, spec.jsonl.path, stateId);
     throw new StepError('invalid', `the target ${spec.name} is of kind ${kind}, which this version cannot open`);
   }
 
@@ -83,6 +86,13 @@ export class TargetMaker {
       ...(file !== undefined && { file }),
       ...(stateId !== undefined && { stateId }),
     });
+  }
+
+  async #jsonl(name: string, file: string, stateId: string): Promise<JsonlTarget> {
+    const { clock, pipeline, readOnly, folders } = this.#options;
+    const path = absolute(file, folders);
+    if (!readOnly) await mkdir(dirname(path), { recursive: true });
+    return new JsonlTarget({ name, path, clock, pipeline, stateId, readOnly });
   }
 
   #postgres(

@@ -16,6 +16,8 @@ export interface JsonlTargetOptions {
   readonly clock: Clock;
   readonly pipeline: string;
   readonly stateId?: string;
+  /** Looks only: a file that was never made stands for one without rows. */
+  readonly readOnly?: boolean;
 }
 
 /** Changes that follow within this time of each other are written into the file together. */
@@ -37,6 +39,7 @@ export class JsonlTarget implements Target {
   }
 
   get identity(): string {
+    if (this.#options.readOnly === true && this.#index === undefined) return 'jsonl that was never made';
     return `jsonl ${this.#open().get('generation')}`;
   }
 
@@ -49,6 +52,10 @@ export class JsonlTarget implements Target {
     const { path, pipeline, stateId } = this.#options;
     const indexPath = `${path}.index`;
     if (!existsSync(indexPath)) this.#refuseForeign();
+    if (this.#options.readOnly === true) {
+      if (existsSync(indexPath)) this.#index = new IndexFile(indexPath, true);
+      return 'ready';
+    }
     const index = new IndexFile(indexPath, false);
     this.#index = index;
     const owner = { pipeline, stateId: stateId ?? '' };
@@ -111,7 +118,7 @@ export class JsonlTarget implements Target {
   }
 
   async scan(afterId: string, limit: number): Promise<readonly { readonly id: string; readonly owner: string }[]> {
-    return this.#open().scan(afterId, limit);
+    return this.#index === undefined && this.#options.readOnly === true ? [] : this.#open().scan(afterId, limit);
   }
 
   async sweep(): Promise<number> {
