@@ -47,7 +47,7 @@ export class Adoption {
   readonly #options: AdoptionOptions;
   /** Slots of the runners that have not reported. */
   readonly #expected = new Map<string, number>();
-  /** Runs that reported runners executed when they reported, or had ended. */
+  /** Runs that reported runners executed when they reported. What had ended proves nothing: its slot may be in use again elsewhere. */
   #reported = 0;
   #branch: Branch | undefined;
   readonly #placeholders: Run[] = [];
@@ -95,7 +95,7 @@ export class Adoption {
       if (progress !== undefined) updates.progress(run, progress);
       adopted.push({ run, mounts });
     }
-    this.#reported += report.runs.filter(({ mounts }) => mounts.length === 0).length + report.ended.length;
+    this.#reported += report.runs.filter(({ mounts }) => mounts.length === 0).length;
     // Known children first: they, not phantoms, are to have their parents' loans.
     const unknown = adopted.map(({ run, mounts }) => ({
       run,

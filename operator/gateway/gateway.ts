@@ -234,6 +234,8 @@ export class Gateway {
       ended: () => this.#forget(session),
     });
     this.#ended.delete(hello.session);
+    const { pipeline, runner, slots } = hello;
+    roster?.enter({ pipeline, runner, session: hello.session, slots });
     this.#sessions.set(hello.session, session);
     session.begin(wire);
     return session;

@@ -21,6 +21,8 @@ export interface GatewayServerOptions {
   readonly port: number;
 }
 
+const BEARER = 'Bearer ';
+
 export interface GatewayServer {
   readonly port: number;
   close(): Promise<void>;
@@ -67,8 +69,8 @@ async function* serveStream(
   frames: AsyncIterable<Frame>,
   context: HandlerContext,
 ): AsyncGenerator<Frame> {
-  const [scheme, token] = (context.requestHeader.get('authorization') ?? '').split(' ');
-  const peer = scheme === 'Bearer' && token !== undefined ? await authenticate(token) : undefined;
+  const authorization = context.requestHeader.get('authorization') ?? '';
+  const peer = authorization.startsWith(BEARER) ? await authenticate(authorization.slice(BEARER.length)) : undefined;
   if (peer === undefined) throw new ConnectError('the token is not known here', Code.Unauthenticated);
   const outflow = new Outflow<Frame>(() => events.drained());
   const events = gateway.accept(peer, {

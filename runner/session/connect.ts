@@ -17,9 +17,12 @@ export interface ConnectOptions extends LinkThreadOptions {
 
 export interface Connection {
   readonly session: RunnerSession;
-  /** Lets go of the link, at once; what was not said is not said any more. */
+  /** Lets go of the link; what was said before still leaves. */
   close(): Promise<void>;
 }
+
+/** How long the link may take to say its last words. */
+const CLOSE_MAX_MS = 2_000;
 
 export function connect(options: ConnectOptions): Connection {
   const { engine, onSpecs, onOpened, onNote, identity, addresses, ca, tokenFile } = options;
@@ -49,8 +52,13 @@ export function connect(options: ConnectOptions): Connection {
   return {
     session,
     close: async () => {
+      const exited = new Promise<void>((resolve) => {
+        worker.once('exit', () => resolve());
+      });
       tell({ kind: 'close' });
-      await worker.terminate();
+      const giveUp = setTimeout(() => void worker.terminate(), CLOSE_MAX_MS);
+      await exited;
+      clearTimeout(giveUp);
     },
   };
 }

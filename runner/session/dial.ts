@@ -12,6 +12,9 @@ export interface DialOptions {
   readonly token: () => Promise<string>;
 }
 
+/** How long a closed stream may take to deliver what was said before. */
+const LAST_WORDS_MS = 500;
+
 /** Opens streams; `attempt` chooses the address. */
 export function dialer(options: DialOptions): (attempt: number, events: WireEvents) => Wire {
   return (attempt, events) => {
@@ -35,7 +38,7 @@ export function dialer(options: DialOptions): (attempt: number, events: WireEven
       },
       close: () => {
         outflow.end();
-        abort.abort();
+        setTimeout(() => abort.abort(), LAST_WORDS_MS).unref();
       },
     };
   };
