@@ -5,6 +5,7 @@ import {
   linkSync,
   mkdirSync,
   readdirSync,
+  readFileSync,
   readlinkSync,
   renameSync,
   rmSync,
@@ -255,6 +256,31 @@ it('reading 200 files at once never has more than 32 open (F32)', async () => {
   await Promise.all(reads);
   expect(peak).toBeGreaterThan(0);
   expect(peak).toBeLessThanOrEqual(32);
+});
+
+it('the helper thread ends after a minute without work, and the next listing starts another', async () => {
+  folder.write({ 'a.md': 'a' });
+  const clock = new VirtualClock();
+  const source = open({}, { clock });
+  // The system shows the first fifteen letters of a thread's name.
+  const nameOf = (task: string) => {
+    try {
+      return readFileSync(`/proc/self/task/${task}/comm`, 'utf8').trim();
+    } catch {
+      return 'it has ended';
+    }
+  };
+  const threads = () => readdirSync('/proc/self/task').filter((task) => nameOf(task) === 'fairlead-direct').length;
+  const before = threads();
+  expect(await keysOf(source)).toEqual(['a.md']);
+  expect(threads()).toBeGreaterThan(before);
+  clock.advance(59_999);
+  expect(await keysOf(source)).toEqual(['a.md']);
+  clock.advance(59_999);
+  expect(threads()).toBeGreaterThan(before);
+  clock.advance(1);
+  while (threads() > before) await new Promise(setImmediate);
+  expect(await keysOf(source)).toEqual(['a.md']);
 });
 
 it('a source that was closed fails its open listing and says why', async () => {

@@ -160,6 +160,22 @@ it('a server that never answers is given up after its time, and a cancelled list
   expect(await cancelled).toMatchObject({ message: 'enough' });
 });
 
+it('closing a source ends what it waits for', async () => {
+  repo.commit({ a: 'a' });
+  const host = await serve();
+  const asked = new Promise<void>((resolve) => {
+    host.intercept = () => {
+      resolve();
+      return true;
+    };
+  });
+  const source = open({ url: host.url(repo) });
+  const listing = rejection(listAll(source));
+  await asked;
+  await source.close();
+  expect(await listing).toMatchObject({ message: 'the source was closed' });
+});
+
 // ---- credentials ---------------------------------------------------------------------------------------------------
 
 it('a token reaches only the host of the address; it is in no argument, no variable, no message and no file afterwards', async () => {

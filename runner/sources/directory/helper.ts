@@ -1,32 +1,38 @@
 // The source's end of its helper thread: starts it at first use, hands out jobs, and turns the thread's death into errors.
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import type { CancelTimer, Clock } from '../../clock.ts';
 import { StepError } from '../../sdk/index.ts';
 import { workerUrl } from '../../worker-url.ts';
 import type { Ask, Say } from './messages.ts';
 import type { DirectorySettings } from './settings.ts';
 
+/** A thread without a job is kept this long: cycles of a short interval share it, and a runner of many sources does not hold many. */
+const IDLE_MAX_MS = 60_000;
+
+export interface HelperOptions {
+  readonly clock: Clock;
+  readonly cacheDir: string;
+}
+
 type Listener = (message: Say) => void;
 
 export class Helper {
   readonly #settings: DirectorySettings;
-  readonly #cacheDir: string;
+  readonly #options: HelperOptions;
   readonly #jobs = new Map<number, Listener>();
   #worker: Worker | undefined;
   #nextJob = 1;
+  #cancelRest: CancelTimer = () => {};
 
-  constructor(settings: DirectorySettings, cacheDir: string) {
+  constructor(settings: DirectorySettings, options: HelperOptions) {
     this.#settings = settings;
-    this.#cacheDir = cacheDir;
-  }
-
-  /** Starts the thread, so that the first listing need not wait for it. */
-  warmUp(): void {
-    this.#ensure();
+    this.#options = options;
   }
 
   /** Starts a job; everything that the helper says about it goes to `listener`. The thread keeps the process alive while jobs are open. */
   start(kind: 'list' | 'watch', listener: Listener): number {
+    this.#cancelRest();
     const worker = this.#ensure();
     const job = this.#nextJob++;
     this.#jobs.set(job, listener);
@@ -43,12 +49,16 @@ export class Helper {
   stop(job: number): void {
     if (!this.#jobs.delete(job)) return;
     this.#worker?.postMessage({ kind: 'stop', job } satisfies Ask);
-    if (this.#jobs.size === 0) this.#worker?.unref();
+    if (this.#jobs.size > 0) return;
+    this.#worker?.unref();
+    this.#cancelRest();
+    this.#cancelRest = this.#options.clock.after(IDLE_MAX_MS, () => void this.close());
   }
 
-  /** Ends the thread and fails what is open. */
+  /** Ends the thread and fails what is open; a later job starts another. */
   async close(): Promise<void> {
     const worker = this.#worker;
+    this.#cancelRest();
     this.#failAll('the source was closed');
     await worker?.terminate();
   }
@@ -58,7 +68,7 @@ export class Helper {
     const worker = new Worker(workerUrl(import.meta.url, './helper-thread.ts', 'directory-worker'), {
       workerData: this.#settings,
       // Compiled code is kept from run to run: from the sources a thread then starts in a third of the time.
-      env: { NODE_COMPILE_CACHE: join(this.#cacheDir, 'compiled'), ...process.env },
+      env: { NODE_COMPILE_CACHE: join(this.#options.cacheDir, 'compiled'), ...process.env },
       name: 'fairlead-directory',
     });
     worker.unref();

@@ -12,7 +12,7 @@ import { rawOf } from '../common/names.ts';
 import { NoteBook } from '../common/notes.ts';
 import { Stream } from '../common/stream.ts';
 import { versionOf } from './disk.ts';
-import { failureOf, Helper } from './helper.ts';
+import { failureOf, Helper, type HelperOptions } from './helper.ts';
 import type { Columns } from './messages.ts';
 import { readFile } from './read.ts';
 import type { DirectorySettings } from './settings.ts';
@@ -30,11 +30,10 @@ export class DirectorySource implements Source {
   readonly #gate = new Gate(OPEN_FILES_MAX);
   readonly #notes = new NoteBook();
 
-  constructor(settings: DirectorySettings, options: { readonly clock: Clock; readonly cacheDir: string }) {
+  constructor(settings: DirectorySettings, options: HelperOptions) {
     this.#tree = new Tree(settings);
     this.#clock = options.clock;
-    this.#helper = new Helper(settings, options.cacheDir);
-    this.#helper.warmUp();
+    this.#helper = new Helper(settings, options);
   }
 
   async *list({ signal }: ListOptions): AsyncGenerator<readonly ListedItem[]> {

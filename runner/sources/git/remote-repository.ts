@@ -100,6 +100,7 @@ export class RemoteRepository implements Repository {
   }
 
   async close(): Promise<void> {
+    this.#running?.stop.abort(new Error('the source was closed'));
     this.objects.close();
   }
 
