@@ -2,6 +2,7 @@
 //   L1. Whoever leads makes them where they are missing, and anew before they end: the certificate after two thirds of its 90 days, the
 //       authority in its last year. A new authority stands beside the old one until that ends, so runners trust both.
 //   L2. A write that another operator was faster with is read, not repeated.
+import 'reflect-metadata';
 import { webcrypto } from 'node:crypto';
 import * as x509 from '@peculiar/x509';
 import { isAlreadyExists, isConflict, isNotFound } from './errors.ts';
