@@ -7,6 +7,8 @@ import { build } from 'esbuild';
 /** Bundled name and source of every program. Workers find theirs beside the bundle by these names. */
 export const PROGRAMS: Readonly<Record<string, string>> = {
   main: 'cli/main.ts',
+  // What a user's module gets for `fairlead/sdk`; the engine's own copy, through the shared parts of the bundle.
+  sdk: 'runner/sdk/user.ts',
   'steps-worker': 'runner/steps/workers/worker.ts',
   'directory-worker': 'runner/sources/directory/helper-thread.ts',
   'link-thread': 'runner/session/link-thread.ts',

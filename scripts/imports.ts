@@ -21,7 +21,7 @@ const OPERATOR_PORTS = ['operator/dispatch', 'operator/reconcile', 'operator/clo
 /** The longest prefix that fits a file is its room. */
 export const RULES: Readonly<Record<string, Rule>> = {
   'operator/admission': { rooms: [], pure: true },
-  'runner/sdk': { rooms: [], pure: true },
+  'runner/sdk': { rooms: [] },
   'crds/schema': { rooms: [] },
   'crds/emit': { rooms: ['crds/schema'] },
   'runner/protocol': { rooms: [] },

@@ -78,6 +78,7 @@ async function assembleInto(open: Opened, options: AssembleOptions): Promise<Ass
   const plan = await planOf(spec, {
     targets: stores.targets,
     ignoreClasses: options.ignoreClasses ?? false,
+    openModule: (module) => steps.openModule(module),
     openStep: async (step, vectorDimensions): Promise<Step> => {
       const width = vectorDimensions === undefined ? {} : { vectorDimensions };
       return open.add(await steps.openStep(step, width));

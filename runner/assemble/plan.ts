@@ -4,6 +4,7 @@ import {
   type ComponentSpec,
   DEFAULT_STEP_TIMEOUT,
   durationMs,
+  type ModuleSpec,
   type NestedStepSpec,
   type PipelineSpec,
   quantityBytes,
@@ -12,7 +13,15 @@ import {
   targetOf,
   verbOf,
 } from '../../crds/schema/index.ts';
-import type { ComponentPlan, PipelinePlan, PlannedStep, RetrySettings, Step, Target } from '../execute/index.ts';
+import type {
+  ComponentPlan,
+  PipelinePlan,
+  PlannedStep,
+  RetrySettings,
+  Step,
+  Target,
+  UserModule,
+} from '../execute/index.ts';
 
 type AnyStepSpec = StepSpec | NestedStepSpec;
 type ForEachSpec = NonNullable<StepSpec['forEach']>;
@@ -22,6 +31,7 @@ export type OpenStep = (spec: AnyStepSpec, vectorDimensions: number | undefined)
 
 export interface PlanOptions {
   readonly openStep: OpenStep;
+  readonly openModule: (spec: ModuleSpec) => Promise<UserModule>;
   readonly targets: readonly Target[];
   /** One process stands for all classes of runner: runs name none. */
   readonly ignoreClasses: boolean;
@@ -59,12 +69,21 @@ class Planner {
   async #step(spec: AnyStepSpec, width: number | undefined): Promise<PlannedStep> {
     if (spec.export !== undefined) return { verb: 'export', target: spec.export.target };
     if ('forEach' in spec && spec.forEach !== undefined) return this.#forEach(spec.forEach);
+    if (spec.module !== undefined) return this.#module(spec.module, spec);
     return {
       verb: verbOf(spec).kind,
       step: await this.#options.openStep(spec, width),
-      retry: retryOf(spec),
-      timeoutMs: durationMs(spec.timeout ?? DEFAULT_STEP_TIMEOUT),
-      ...(spec.gpu !== undefined && { gpuMilli: quantityMilli(spec.gpu) }),
+      ...commonOf(spec),
+    };
+  }
+
+  async #module(module: ModuleSpec, spec: AnyStepSpec): Promise<PlannedStep> {
+    return {
+      verb: 'module',
+      module: await this.#options.openModule(module),
+      entry: module.entry,
+      settings: module.settings,
+      ...commonOf(spec),
     };
   }
 
@@ -78,6 +97,15 @@ class Planner {
       ...(bytes !== undefined && { maxInflightBytes: quantityBytes(bytes) }),
     };
   }
+}
+
+/** What every step may say. */
+function commonOf(spec: AnyStepSpec) {
+  return {
+    retry: retryOf(spec),
+    timeoutMs: durationMs(spec.timeout ?? DEFAULT_STEP_TIMEOUT),
+    ...(spec.gpu !== undefined && { gpuMilli: quantityMilli(spec.gpu) }),
+  };
 }
 
 function retryOf({ retry }: AnyStepSpec): RetrySettings {

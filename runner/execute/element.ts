@@ -45,7 +45,7 @@ async function produce(run: Run, services: Services, memo: RunMemo): Promise<Run
   if (component.mounts || opened.component !== undefined) await nested.deleteOthers();
   const finished = {
     owner: { path, source, key },
-    fingerprint: component.fingerprint,
+    fingerprint: nested.isTainted ? '' : component.fingerprint,
     contentHash: elementHash((input as unknown as ElementInput).element),
     exports,
     memo,

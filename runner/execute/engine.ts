@@ -20,6 +20,7 @@ import { executeElement } from './element.ts';
 import { Endurance } from './endurance.ts';
 import { toRunError } from './failure.ts';
 import { ItemRun } from './item.ts';
+import { executeModule } from './module.ts';
 import { Notes } from './notes.ts';
 import { executePipeline } from './pipeline.ts';
 import { compilePlan } from './plan.ts';
@@ -127,7 +128,7 @@ export class Engine implements Runner {
       case 'delete':
         return isItemDelete(run) ? this.#executeItem(run) : executeDrop(run, this.#services);
       case 'module':
-        return refuseModule(run);
+        return executeModule(run, this.#services);
     }
   }
 
@@ -149,11 +150,6 @@ const NOBODY = new Proxy({} as Uplink, {
     throw new Error('the engine is not connected to a dispatcher yet');
   },
 });
-
-async function refuseModule(run: Run): Promise<RunOutcome> {
-  const message = `the component ${run.order.path} is of a user's module, and this runner has none`;
-  return { kind: 'failed', counts: NO_COUNTS, error: { class: 'invalid', message } };
-}
 
 function servicesOf(options: EngineOptions): Services {
   const { state, clock, cards } = options;

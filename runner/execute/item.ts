@@ -21,12 +21,19 @@ import { DEFAULT_RETRY } from './retry.ts';
 import type { Run } from './run.ts';
 import type { Services } from './services.ts';
 import { settle } from './settle.ts';
-import { type Exports, runSteps, type Workplace } from './steps.ts';
+import { runSteps } from './steps.ts';
 import { tellTookOver } from './worker.ts';
+import type { Exports, Workplace } from './workplace.ts';
 
 const LOSSES_MAX = 3;
 
-const NO_EXPORTS: Exports = new Map();
+/** `isTainted`: a failure below was handled by user code; the item is `stale` for the next cycle. */
+interface Produced {
+  readonly exports: Exports;
+  readonly isTainted: boolean;
+}
+
+const NOTHING_PRODUCED: Produced = { exports: new Map(), isTainted: false };
 
 const one = (count: keyof Counts): Counts => ({ ...NO_COUNTS, [count]: 1 });
 
@@ -172,14 +179,14 @@ export class ItemRun {
     if (this.#isUnchanged(wanted, read.contentHash)) return this.#touch(wanted, read.version);
     const component = itemComponent(this.#services.plan);
     const hasSteps = component.steps.length > 0 || this.#mayHaveChildren(wanted);
-    const exports = hasSteps ? await this.#produce(component, place, wanted) : NO_EXPORTS;
+    const produced = hasSteps ? await this.#produce(component, place, wanted) : NOTHING_PRODUCED;
     const finished: Finished = {
       owner: { path: this.#ref.path, source: this.#source, key: this.#key },
       item: { source: this.#source, key: this.#key, version: read.version },
       settles: wanted.settles,
-      fingerprint: component.fingerprint,
+      fingerprint: produced.isTainted ? '' : component.fingerprint,
       contentHash: read.contentHash,
-      exports,
+      exports: produced.exports,
       memo: place.memo,
       reprocess: this.#run.reprocess,
     };
@@ -192,13 +199,13 @@ export class ItemRun {
   }
 
   /** Executes the steps and waits for what they mounted. */
-  async #produce(component: CompiledComponent, place: Workplace, wanted: Wanted): Promise<Exports> {
+  async #produce(component: CompiledComponent, place: Workplace, wanted: Wanted): Promise<Produced> {
     const isParent = component.mounts || this.#mayHaveChildren(wanted);
     const nested = isParent ? new Nested(this.#run, this.#services, this.#ref) : undefined;
     const exports = await runSteps(component, [{}], place, nested);
     await nested?.ended();
     await nested?.deleteOthers();
-    return exports;
+    return { exports, isTainted: nested?.isTainted === true };
   }
 
   #workplace({ version }: Wanted): Workplace {

@@ -20,7 +20,7 @@ import type { Services } from './services.ts';
 const COMPARE_MAX = 500;
 const CHILDREN_PAGE = 500;
 /** Largest input of a run (L2). */
-const INPUT_MAX_BYTES = 256 * 1024;
+export const INPUT_MAX_BYTES = 256 * 1024;
 
 type NestedStep = Extract<CompiledStep, { readonly component: number }>;
 
@@ -56,6 +56,9 @@ export class Nested {
   readonly #paths = new Set<string>();
   #inFlight = { rows: 0, bytes: 0 };
   #failure: RunError | undefined;
+  readonly #checks: (() => RunError | undefined)[] = [];
+  /** A failure below was handled by user code: the component is to run again with the next cycle, whatever its content. */
+  isTainted = false;
 
   constructor(run: Run, services: Services, ref: ComponentRef) {
     this.#run = run;
@@ -81,7 +84,30 @@ export class Nested {
   /** Until all children ended; throws the first failure among them. */
   async ended(): Promise<void> {
     await this.#run.drained();
+    for (const check of this.#checks) this.#failure ??= check();
     if (this.#failure !== undefined) throw new RunFailure(this.#failure);
+  }
+
+  /** Takes a path for a child; false: it is taken. */
+  claim(path: string): boolean {
+    if (this.#paths.has(path)) return false;
+    this.#paths.add(path);
+    return true;
+  }
+
+  /** Gives a path back: the child is to be mounted again, or to be deleted. */
+  disclaim(path: string): void {
+    this.#paths.delete(path);
+  }
+
+  /** Records that the component is about to change below (N4). */
+  markChanging(): Promise<void> {
+    return markChanging(this.#run, this.#services, this.#ref);
+  }
+
+  /** `check` says, once all children ended, what of them fails the run. */
+  checkAtEnd(check: () => RunError | undefined): void {
+    this.#checks.push(check);
   }
 
   /** Deletes components directly below that were not mounted (N5). */

@@ -16,15 +16,27 @@ export interface CompiledComponent {
 
 export type CompiledStep =
   | Extract<PlannedStep, { readonly step: unknown }>
+  | CompiledModule
   | { readonly verb: 'export'; readonly target: Target }
   | (Omit<Extract<PlannedStep, { readonly verb: 'forEach'; readonly component: unknown }>, 'component'> & {
       /** Index in `CompiledPlan.components`. */
       readonly component: number;
     });
 
+/** A step that calls a user's module. */
+export type CompiledModule = Extract<PlannedStep, { readonly module: unknown }> & {
+  /** Index in `CompiledPlan.modules`. */
+  readonly index: number;
+  /** What decides the result of every function of the module: its code, its settings, and the targets that it may declare rows of. */
+  readonly fingerprint: string;
+  readonly runnerClass?: string;
+};
+
 export interface CompiledPlan {
   /** Components by index; the first is an item's. A nested component is named by its index in the input of its runs. */
   readonly components: readonly CompiledComponent[];
+  /** Steps that call user code, by index; a component that such code mounted is named by it in the input of its runs. */
+  readonly modules: readonly CompiledModule[];
   readonly targets: readonly Target[];
   readonly maxContentBytes?: number;
 }
@@ -42,48 +54,64 @@ export function planFingerprint(plan: PipelinePlan): string {
 
 /** Throws when a step names a target that the plan lacks; the wiring has refused that with its line and field before. */
 export function compilePlan(plan: PipelinePlan): CompiledPlan {
-  const components: CompiledComponent[] = [];
-  compileComponent(plan.component, new Map(plan.targets.map((target) => [target.name, target])), components);
+  const compiler = new Compiler(plan.targets);
+  compiler.component(plan.component);
   const bound = plan.maxContentBytes === undefined ? {} : { maxContentBytes: plan.maxContentBytes };
-  return { components, targets: plan.targets, ...bound };
+  return { components: compiler.components, modules: compiler.modules, targets: plan.targets, ...bound };
 }
 
-function compileComponent(
-  component: ComponentPlan,
-  targets: ReadonlyMap<string, Target>,
-  components: CompiledComponent[],
-): number {
-  const index = components.length;
-  components.push({ steps: [], fingerprint: '', mounts: false });
-  const steps = component.steps.map((step) => compileStep(step, targets, components));
-  components[index] = {
-    steps,
-    fingerprint: fingerprintOf(steps, components),
-    mounts: steps.some((step) => step.verb === 'forEach'),
-    ...(component.runnerClass === undefined ? {} : { runnerClass: component.runnerClass }),
-  };
-  return index;
+class Compiler {
+  readonly components: CompiledComponent[] = [];
+  readonly modules: CompiledModule[] = [];
+  readonly #targets: ReadonlyMap<string, Target>;
+
+  constructor(targets: readonly Target[]) {
+    this.#targets = new Map(targets.map((target) => [target.name, target]));
+  }
+
+  /** Answers its index. */
+  component({ steps: planned, runnerClass }: ComponentPlan): number {
+    const index = this.components.length;
+    const needs = runnerClass === undefined ? {} : { runnerClass };
+    this.components.push({ steps: [], fingerprint: '', mounts: false });
+    const steps = planned.map((step) => this.#step(step, needs));
+    this.components[index] = {
+      steps,
+      fingerprint: this.#fingerprintOf(steps),
+      mounts: steps.some(({ verb }) => verb === 'forEach' || verb === 'module'),
+      ...needs,
+    };
+    return index;
+  }
+
+  #step(planned: PlannedStep, needs: { readonly runnerClass?: string }): CompiledStep {
+    if ('step' in planned) return planned;
+    if ('module' in planned) return this.#module(planned, needs);
+    if ('component' in planned) return { ...planned, component: this.component(planned.component) };
+    const target = this.#targets.get(planned.target);
+    if (target === undefined)
+      throw new Error(`the step "export" names the target "${planned.target}", which the Pipeline lacks`);
+    return { verb: 'export', target };
+  }
+
+  #module(planned: ModuleStep, needs: { readonly runnerClass?: string }): CompiledModule {
+    const targets = [...this.#targets.values()].map(({ name, identity }) => [name, identity]);
+    const settings = JSON.stringify(planned.settings ?? null);
+    const fingerprint = shortHash(JSON.stringify([ROWS_VERSION, planned.module.identity, settings, targets]));
+    const compiled = { ...planned, index: this.modules.length, fingerprint, ...needs };
+    this.modules.push(compiled);
+    return compiled;
+  }
+
+  #fingerprintOf(steps: readonly CompiledStep[]): string {
+    const parts = steps.map((step) => {
+      if ('step' in step) return ['step', step.verb, step.step.identity];
+      if ('module' in step) return ['module', step.entry, step.fingerprint];
+      if ('target' in step) return ['export', step.target.name, step.target.identity];
+      return ['forEach', step.key ?? '', this.components[step.component]?.fingerprint ?? ''];
+    });
+    return shortHash(JSON.stringify([ROWS_VERSION, parts]));
+  }
 }
 
-function compileStep(
-  planned: PlannedStep,
-  targets: ReadonlyMap<string, Target>,
-  components: CompiledComponent[],
-): CompiledStep {
-  if ('step' in planned) return planned;
-  if ('component' in planned)
-    return { ...planned, component: compileComponent(planned.component, targets, components) };
-  const target = targets.get(planned.target);
-  if (target === undefined)
-    throw new Error(`the step "export" names the target "${planned.target}", which the Pipeline lacks`);
-  return { verb: 'export', target };
-}
-
-function fingerprintOf(steps: readonly CompiledStep[], components: readonly CompiledComponent[]): string {
-  const parts = steps.map((step) => {
-    if ('step' in step) return ['step', step.verb, step.step.identity];
-    if ('target' in step) return ['export', step.target.name, step.target.identity];
-    return ['forEach', step.key ?? '', components[step.component]?.fingerprint ?? ''];
-  });
-  return shortHash(JSON.stringify([ROWS_VERSION, parts]));
-}
+type ModuleStep = Extract<PlannedStep, { readonly module: unknown }>;

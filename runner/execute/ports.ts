@@ -33,6 +33,19 @@ export type PlannedStep =
       /** Thousandths of a card that `withCard` holds; above 1,000 whole cards. */
       readonly gpuMilli?: number;
     }
+  /** Calls a function of a user's module, which may mount components and declare rows. */
+  | {
+      readonly verb: 'module';
+      readonly module: UserModule;
+      /** Exported function that is called. */
+      readonly entry: string;
+      /** Handed to the module's functions as it stands in the spec. */
+      readonly settings?: unknown;
+      readonly retry?: RetrySettings;
+      /** Time of the function itself: while it waits for components that it mounted, none passes. */
+      readonly timeoutMs?: number;
+      readonly gpuMilli?: number;
+    }
   /** Declares the elements as rows of a target and passes them on. */
   | { readonly verb: 'export'; readonly target: string }
   /** Mounts a component for each element and passes the elements on. */
@@ -45,6 +58,23 @@ export type PlannedStep =
       readonly maxInflightRows?: number;
       readonly maxInflightBytes?: number;
     };
+
+/** A file of a user's code, loaded once per runner. */
+export interface UserModule {
+  /** Its file, as people know it. */
+  readonly name: string;
+  /** Hash of its file and of the files that it imports. */
+  readonly identity: string;
+  /** The exported function of that name. */
+  find(name: string): UserFunction | undefined;
+  /** Name under which it exports a function. */
+  nameOf(exported: unknown): string | undefined;
+  /** Lines of a stack that are of user code, as people read them: function, file and line. */
+  framesOf(stack: string): readonly string[];
+}
+
+/** Functions of the module's steps and components; what they take and return is checked when they are called. */
+export type UserFunction = (input: never, context: never) => unknown;
 
 /** Attempts in all, the first one included. Waits double from `baseMs` up to `maxMs`, with full jitter; Retry-After wins where longer. */
 export interface RetrySettings {

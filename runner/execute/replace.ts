@@ -6,7 +6,7 @@ import type { CompiledPlan } from './plan.ts';
 import type { Commit, ComponentRecord, Intent, MemoChange, MemoEntry, RowChange, Target } from './ports.ts';
 import { formerRows, packRows, planRows, type RowsOwner, type RowsPlan, vectorKeys } from './rows.ts';
 import { partChanges } from './settle.ts';
-import type { Exports } from './steps.ts';
+import type { Exports } from './workplace.ts';
 
 /** All that a finished component wants to have recorded. */
 export interface Finished {

@@ -4,51 +4,33 @@
 //   S2. Nothing leaves the run here: rows are gathered per target and written by the commit.
 //   S3. A step that does not come back is left alone at its timeout; what it returns later is not looked at (F29, F30).
 //   S4. A failing step is tried again by itself, with all that it put into the memo.
-import type { Element, Item } from '../sdk/index.ts';
+import type { Element } from '../sdk/index.ts';
 import { StepError } from '../sdk/index.ts';
-import type { Attempts } from './attempts.ts';
 import { Cancelled } from './cancellation.ts';
-import type { Content } from './content.ts';
-import type { RunMemo } from './memo.ts';
+import { callModuleStep } from './module-step.ts';
+import type { Nested } from './nested.ts';
 import type { CompiledComponent, CompiledStep } from './plan.ts';
-import type { CardGrant, StepContext, Target } from './ports.ts';
+import type { StepContext, Target } from './ports.ts';
 import { DEFAULT_RETRY } from './retry.ts';
-import type { Run } from './run.ts';
-import type { Services } from './services.ts';
-
-/** What the steps of a run work with. */
-export interface Workplace {
-  readonly run: Run;
-  readonly services: Services;
-  readonly attempts: Attempts;
-  readonly item: Item;
-  readonly content: Content;
-  readonly memo: RunMemo;
-}
+import { addRows, type Exports, holdCard, type Workplace } from './workplace.ts';
 
 type CalledStep = Extract<CompiledStep, { readonly step: unknown }>;
-type NestedStep = Extract<CompiledStep, { readonly component: number }>;
-
-/** Elements that a component wants as rows, by target. */
-export type Exports = ReadonlyMap<Target, readonly Element[]>;
-
-/** Mounts the components of a `forEach`; resolves when all are mounted, not when they ended. */
-export interface ElementMounter {
-  mountElements(step: NestedStep, elements: readonly Element[]): Promise<void>;
-}
-
 export async function runSteps(
   component: CompiledComponent,
   input: readonly Element[],
   place: Workplace,
-  mounter: ElementMounter | undefined,
+  nested: Nested | undefined,
 ): Promise<Exports> {
   const exports = new Map<Target, Element[]>();
   let elements = input;
   for (const [index, step] of component.steps.entries()) {
     if ('step' in step) elements = await tryStep(step, index, elements, place);
-    else if ('target' in step) exports.set(step.target, [...(exports.get(step.target) ?? []), ...elements]);
-    else await mounter?.mountElements(step, elements);
+    else if ('target' in step) addRows(exports, step.target, elements);
+    else if ('module' in step) {
+      const called = await callModuleStep(step, index, elements, place, nested);
+      for (const [target, rows] of called.rows) addRows(exports, target, rows);
+      elements = called.value;
+    } else await nested?.mountElements(step, elements);
   }
   return exports;
 }
@@ -132,24 +114,5 @@ class LateSignal {
   abort(reason: Error): void {
     this.#reason = reason;
     this.#controller?.abort(reason);
-  }
-}
-
-/** The share goes back when the body ended, not when the run stopped waiting for it (G6). */
-async function holdCard<T>(
-  step: CalledStep,
-  { run, services }: Workplace,
-  signalOf: () => AbortSignal,
-  body: (cards: CardGrant | undefined) => Promise<T>,
-): Promise<T> {
-  if (step.gpuMilli === undefined) return body(undefined);
-  if (services.cards === undefined) {
-    throw new StepError('invalid', `the step "${step.verb}" asks for a card and this runner has none`);
-  }
-  const held = await services.cards.acquire(run.number, step.gpuMilli, signalOf());
-  try {
-    return await body(held.grant);
-  } finally {
-    held.release();
   }
 }

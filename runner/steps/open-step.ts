@@ -4,10 +4,11 @@ import {
   durationMs,
   type EmbedSpec,
   type EndpointSpec,
+  type ModuleSpec,
   type StepSpec,
 } from '../../crds/schema/index.ts';
 import type { Clock } from '../clock.ts';
-import type { Step } from '../execute/index.ts';
+import type { Step, UserModule } from '../execute/index.ts';
 import { StepError } from '../sdk/index.ts';
 import { openEmbed } from './embed/embed-step.ts';
 import type { Embedder } from './embed/embedder.ts';
@@ -16,6 +17,7 @@ import { openHashEmbedder, openLocalEmbedder } from './embed/thread-embedder.ts'
 import { Endpoints } from './endpoint/endpoint.ts';
 import { type ExecDeps, openExec } from './exec/exec-step.ts';
 import { openExtract } from './extract/extract-step.ts';
+import { ModuleLoader, modulePath } from './module/load.ts';
 import { openRead } from './read/read-step.ts';
 import { openSplit } from './split/split-step.ts';
 import { openWorkerPool, type WorkerPool } from './workers/pool.ts';
@@ -39,7 +41,7 @@ export interface StepOptions {
   readonly vectorDimensions?: number;
 }
 
-/** A parsed step that this room implements: `forEach`, `module` and `export` belong to the engine. */
+/** A parsed step that this room implements: `forEach` and `export` belong to the engine, `module` is opened by `openModule`. */
 export type OwnStepSpec = Pick<StepSpec, 'read' | 'split' | 'embed' | 'extract' | 'exec' | 'batch' | 'timeout'>;
 
 /** Embeds the text of a query as a Pipeline embeds its rows. */
@@ -55,6 +57,8 @@ export interface QueryEmbedder {
 export interface StepHost {
   /** Opens a step of this room. Throws StepError (`invalid`) for a spec that cannot work. */
   openStep(spec: OwnStepSpec, options?: StepOptions): Promise<Step>;
+  /** Loads a module of user code. Throws StepError (`invalid`) for one that cannot be loaded or lacks the function. */
+  openModule(spec: ModuleSpec): Promise<UserModule>;
   openQueryEmbedder(spec: EmbedSpec, options?: StepOptions): Promise<QueryEmbedder>;
   /** How many runners keep to the endpoints' rates together; 1 at first. */
   shareRates(runners: number): void;
@@ -69,11 +73,19 @@ export function openStepHost(options: StepHostOptions): StepHost {
   });
   const { clock, secret, baseDir = process.cwd(), env = process.env } = options;
   const shared: Shared = { pool, endpoints: new Endpoints(options), exec: { clock, secret, baseDir, env } };
+  let loader: ModuleLoader | undefined;
   return {
     openStep: (spec, own = {}) => openStep(spec, shared, own),
+    openModule: ({ path, entry }) => {
+      loader ??= new ModuleLoader();
+      return loader.open(modulePath(baseDir, path), entry);
+    },
     openQueryEmbedder: (spec, own = {}) => openQueryEmbedder(spec, shared, own),
     shareRates: (runners) => shared.endpoints.share(runners),
-    close: () => pool.close(),
+    close: () => {
+      loader?.close();
+      return pool.close();
+    },
   };
 }
 

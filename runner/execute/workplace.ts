@@ -1,0 +1,54 @@
+// What the steps of one run work with, and what they make for its commit.
+import type { Element, Item } from '../sdk/index.ts';
+import { StepError } from '../sdk/index.ts';
+import type { Attempts } from './attempts.ts';
+import type { Content } from './content.ts';
+import type { RunMemo } from './memo.ts';
+import type { Nested } from './nested.ts';
+import type { CompiledModule } from './plan.ts';
+import type { CardGrant, Target } from './ports.ts';
+import type { Run } from './run.ts';
+import type { Services } from './services.ts';
+
+/** What the steps of a run work with. */
+export interface Workplace {
+  readonly run: Run;
+  readonly services: Services;
+  readonly attempts: Attempts;
+  readonly item: Item;
+  readonly content: Content;
+  readonly memo: RunMemo;
+}
+
+/** Where user code is called. */
+export interface CallPlace extends Workplace {
+  readonly step: CompiledModule;
+  readonly nested: Nested;
+}
+
+/** Elements that a component wants as rows, by target. */
+export type Exports = ReadonlyMap<Target, readonly Element[]>;
+
+/** Declares elements as rows. */
+export function addRows(exports: Map<Target, Element[]>, target: Target, elements: readonly Element[]): void {
+  exports.set(target, [...(exports.get(target) ?? []), ...elements]);
+}
+
+/** The share goes back when the body ended, not when the run stopped waiting for it (G6). */
+export async function holdCard<T>(
+  step: { readonly verb: string; readonly gpuMilli?: number },
+  { run, services }: Workplace,
+  signalOf: () => AbortSignal,
+  body: (cards: CardGrant | undefined) => Promise<T>,
+): Promise<T> {
+  if (step.gpuMilli === undefined) return body(undefined);
+  if (services.cards === undefined) {
+    throw new StepError('invalid', `the step "${step.verb}" asks for a card and this runner has none`);
+  }
+  const held = await services.cards.acquire(run.number, step.gpuMilli, signalOf());
+  try {
+    return await body(held.grant);
+  } finally {
+    held.release();
+  }
+}
