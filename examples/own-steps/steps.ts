@@ -28,7 +28,9 @@ export default sections;
 
 /** Mounts a component per task, and passes the elements on. A task that leaves the note is deleted with its row. */
 export const tasks: ModuleFunction = async (elements) => {
-  const found = elements.flatMap(({ text = '' }) => [...text.matchAll(/^- TODO (.+)$/gm)].map(([, what]) => what ?? ''));
+  const found = elements.flatMap(({ text = '' }) =>
+    [...text.matchAll(/^- TODO (.+)$/gm)].map(([, what]) => what ?? ''),
+  );
   // A component's result depends on its input and the code alone, so one that the state knows is not run again.
   await useMountEach(
     task,

@@ -15,6 +15,7 @@ import { DEFAULT_RETRY } from './retry.ts';
 import { addRows, type Exports, holdCard, type Workplace } from './workplace.ts';
 
 type CalledStep = Extract<CompiledStep, { readonly step: unknown }>;
+
 export async function runSteps(
   component: CompiledComponent,
   input: readonly Element[],

@@ -234,7 +234,7 @@ describe('a module', () => {
       world.source.write('a', 'two\nthree');
       await world.cycle();
       expect(rows()).toEqual(['line three', 'line two']);
-      expect((await world.state.children('docs/a', '', 10)).sort()).toEqual(['docs/a/three', 'docs/a/two']);
+      expect([...(await world.state.children('docs/a', '', 10))].sort()).toEqual(['docs/a/three', 'docs/a/two']);
       world.source.remove('a');
       expect(counted(await world.cycle())).toEqual({ deleted: 1 });
       expect(rows()).toEqual([]);
