@@ -6,8 +6,8 @@ import {
   type ModuleFunction,
   map,
   memo,
+  mountEach,
   StepError,
-  useMountEach,
 } from 'fairlead/sdk';
 import { sectionsOf } from './heading.ts';
 
@@ -32,7 +32,7 @@ export const tasks: ModuleFunction = async (elements) => {
     [...text.matchAll(/^- TODO (.+)$/gm)].map(([, what]) => what ?? ''),
   );
   // A component's result depends on its input and the code alone, so one that the state knows is not run again.
-  await useMountEach(
+  await mountEach(
     task,
     [...new Set(found)].map((what) => [what, { what }] as const),
     { memo: true },
