@@ -7,6 +7,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   engine: async () => (await import('./engine.ts')).engine,
   stores: async () => (await import('./stores.ts')).stores,
   sources: async () => (await import('./sources.ts')).sources,
+  runs: async () => (await import('./runs.ts')).runs,
 };
 
 const { positionals, values } = parseArgs({

@@ -337,7 +337,7 @@ export class Runs {
       preferred: run.parent?.seat,
       losses: run.losses,
     });
-    if (seat === undefined) {
+    if (seat === undefined || this.#hasCondemned(seat, run.number)) {
       this.#giveBack(run, ask);
       return;
     }
@@ -364,9 +364,15 @@ export class Runs {
     this.#outbox.post({ kind: 'mountStarted', to: parentSeat.runner, run: parent.number, mount: run.mount });
   }
 
+  /** An older attempt of the run has not stopped there, and words about either could not be told apart. */
+  #hasCondemned(seat: Seat, number: RunNumber): boolean {
+    for (const [condemned, known] of this.#condemned) if (known === number && condemned.seat === seat) return true;
+    return false;
+  }
+
   /** No runner may have it now (P4): the slot goes to others, and it asks again soon. */
   #giveBack(run: LiveRun, ask: Run): void {
-    this.#wait(run, run.losses > 0 ? TRY_AGAIN_MS : 0);
+    this.#wait(run, TRY_AGAIN_MS);
     this.#release(ask, 'failed');
   }
 
