@@ -1,7 +1,14 @@
 // The operator of a cluster, from start to end: caches that every replica keeps warm, one lead among them, probes.
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../clock.ts';
-import { ClusterCaches, type Connection, KubeApi, LEASE_TIMES, LeaderElector } from '../cluster/index.ts';
+import {
+  ClusterCaches,
+  type Connection,
+  KubeApi,
+  LEASE_TIMES,
+  LeaderElector,
+  type RequestObserver,
+} from '../cluster/index.ts';
 import type { Log } from '../log.ts';
 import type { OperatorSettings } from '../settings.ts';
 import { Leadership } from './leadership.ts';
@@ -15,6 +22,7 @@ export interface OperatorOptions {
   readonly log: Log;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly version: string;
+  readonly requests?: RequestObserver;
   /** This process is to end: the lead was lost, or could not be taken up. */
   readonly ended: (why: string) => void;
 }
@@ -36,7 +44,14 @@ export class Operator {
   constructor(options: OperatorOptions) {
     const { settings, connection, clock, random, version } = options;
     this.#options = options;
-    this.#api = new KubeApi({ connection, clock, random, userAgent: `fairlead-operator/${version}` });
+    const userAgent = `fairlead-operator/${version}`;
+    this.#api = new KubeApi({
+      connection,
+      clock,
+      random,
+      userAgent,
+      ...(options.requests && { observer: options.requests }),
+    });
     this.#caches = new ClusterCaches({
       api: this.#api,
       namespaces: settings.namespaces,
