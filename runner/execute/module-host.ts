@@ -80,13 +80,14 @@ class Call implements RunHost {
     try {
       const ended = enterRun(this, undefined, async () => body(input as never, this.#context() as never));
       const value = await cancellation.race(Promise.race([ended, this.#expired.promise]));
-      this.#mounts.keep();
+      this.#isOpen = false;
+      await this.#mounts.keep();
       return { value, rows: this.#rows };
     } catch (thrown) {
+      this.#isOpen = false;
       await this.#mounts.undo();
       throw this.#explained(thrown);
     } finally {
-      this.#isOpen = false;
       this.#timer.stop();
       cancellation.forget(abort);
     }

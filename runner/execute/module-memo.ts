@@ -2,7 +2,7 @@
 // what was computed, typed arrays included; every call gets a copy of its own.
 import { deserialize, serialize } from 'node:v8';
 import { type MemoId, StepError } from '../sdk/index.ts';
-import { shortHash } from './hash.ts';
+import { contentHashOf, shortHash } from './hash.ts';
 import type { Memo } from './ports.ts';
 
 export class FunctionMemo {
@@ -19,9 +19,7 @@ export class FunctionMemo {
 
   async call({ name, version }: MemoId, input: unknown, compute: () => Promise<unknown>): Promise<unknown> {
     const code = version === undefined ? `module ${this.#identity}` : `version ${version}`;
-    const key = shortHash(
-      Buffer.concat([Buffer.from(`function\n${name}\n${code}\n`), encode(input, name, 'argument')]),
-    );
+    const key = shortHash(`function\n${name}\n${code}\n${keyText(input, name)}`);
     const known = this.#calls.get(key);
     if (known !== undefined) return deserialize(await known);
     const call = this.#look(key, name, compute);
@@ -36,18 +34,44 @@ export class FunctionMemo {
   async #look(key: string, name: string, compute: () => Promise<unknown>): Promise<Uint8Array> {
     const [found] = await this.#memo.get([key]);
     if (found !== undefined) return found;
-    const value = encode(await compute(), name, 'result');
+    const value = encode(await compute(), name);
     this.#memo.put([{ key, value }]);
     return value;
   }
 }
 
-/** Equal values give equal bytes, for arguments that were built alike. */
-function encode(value: unknown, name: string, what: string): Uint8Array {
+function encode(value: unknown, name: string): Uint8Array {
   try {
     return serialize(value);
   } catch (cause) {
-    const message = `the memoised function "${name}" has a ${what} that cannot be kept: ${(cause as Error).message}; use plain data`;
+    const message = `the memoised function "${name}" has a result that cannot be kept: ${(cause as Error).message}; return plain data`;
     throw new StepError('invalid', message, { cause });
   }
 }
+
+/** Equal values give equal texts, in whatever order an object's fields were set. Not the structured clone: it tells equal strings apart by how they lie in memory. */
+function keyText(value: unknown, name: string): string {
+  if (value === null || typeof value === 'boolean' || typeof value === 'number') return String(value);
+  if (typeof value === 'string') return JSON.stringify(value);
+  if (value === undefined || typeof value === 'bigint') return `${typeof value} ${String(value)}`;
+  if (Array.isArray(value)) return `[${value.map((entry) => keyText(entry, name)).join(',')}]`;
+  if (value instanceof Date) return `Date ${value.getTime()}`;
+  if (ArrayBuffer.isView(value)) return `${value.constructor.name} ${contentHashOf(bytesOf(value))}`;
+  if (isPlain(value)) return `{${fieldTexts(value, name).join(',')}}`;
+  const message = `the memoised function "${name}" got an argument that is no plain data; say with "key" what of its arguments counts`;
+  throw new StepError('invalid', message);
+}
+
+const bytesOf = ({ buffer, byteOffset, byteLength }: ArrayBufferView): Uint8Array =>
+  new Uint8Array(buffer, byteOffset, byteLength);
+
+function isPlain(value: unknown): value is { readonly [name: string]: unknown } {
+  if (typeof value !== 'object' || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}
+
+const fieldTexts = (record: { readonly [name: string]: unknown }, name: string): string[] =>
+  Object.keys(record)
+    .sort()
+    .map((field) => `${JSON.stringify(field)}:${keyText(record[field], name)}`);

@@ -66,8 +66,10 @@ export class ModuleMounts {
   }
 
   /** The call ended well: what becomes of its components counts for the run (Y3). */
-  keep(): void {
+  async keep(): Promise<void> {
     const { nested } = this.#place;
+    // Those that the function began to mount and did not wait for.
+    await this.#timer.pausedFor(this.#turn);
     nested.checkAtEnd(() => {
       let unhandled: RunError | undefined;
       for (const child of this.#children) {

@@ -12,13 +12,13 @@ export interface MemoOptions<Args extends readonly unknown[]> {
    * and of the files that it imports, so that every edit computes anew.
    */
   readonly version?: string;
-  /** What of the arguments decides the result, as plain data. Default: all of them, which must be plain data then. */
+  /** What of the arguments decides the result, as plain data (JSON values, typed arrays, Dates). Default: all of them, which must be such. */
   readonly key?: (...args: Args) => unknown;
 }
 
 /**
- * A function whose results are kept in the Pipeline's state, shared by all its runs. Results are plain data (JSON values, typed arrays, Maps,
- * Dates). Failures are not kept. Calls with one key at the same time in one run compute once. It cannot mount or declare rows.
+ * A function whose results are kept in the Pipeline's state, shared by all its runs. Results are plain data (JSON values, typed arrays, Dates,
+ * Maps, Sets). Failures are not kept. Calls with one key at the same time in one run compute once. It cannot mount or declare rows.
  */
 export function memo<Args extends readonly unknown[], Result>(
   body: (...args: Args) => Result | Promise<Result>,

@@ -12,7 +12,7 @@ const EXAMPLE = join(import.meta.dirname, '../../examples/own-steps');
 class OwnSteps extends Workspace {
   constructor() {
     super();
-    cpSync(EXAMPLE, this.folder, { recursive: true });
+    cpSync(EXAMPLE, this.folder, { recursive: true, filter: (path) => !path.includes('.fairlead') });
   }
 
   edit(path: string, from: string, to: string): void {

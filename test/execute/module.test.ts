@@ -154,6 +154,25 @@ describe('a module', () => {
     expect(rows()).toEqual(['ONE 3', 'THREE 5']);
   });
 
+  test('equal arguments of a memoised function are one, however they were built; what is no plain data needs a key', async () => {
+    const count = memo(async (_: unknown) => calls.push('computed'), { name: 'count', version: '1' });
+    const byName = memo(async (one: Map<string, string>) => calls.push([...one.keys()].join()), {
+      name: 'by-name',
+      version: '1',
+      key: (one) => [...one.keys()],
+    });
+    await open(async () => {
+      await count({ text: 'abc', at: new Date(7), vector: Float32Array.of(1, 2) });
+      await count({ vector: Float32Array.of(1, 2), at: new Date(7), text: 'abc\u20ac'.slice(0, 3) });
+      await byName(new Map([['k', 'v']]));
+      await byName(new Map([['k', 'w']]));
+      await count(new Map());
+      return [];
+    });
+    expect(await failure()).toContain('the memoised function "count" got an argument that is no plain data');
+    expect(calls).toEqual(['computed', 'k']);
+  });
+
   test('a failure of a memoised function is not remembered', async () => {
     const once = memo(
       async (line: string) => {
@@ -415,6 +434,18 @@ describe('a module', () => {
       await gate.held(1);
       await world.clock.advanceAsync(1_000);
       expect(await late).toBe('module: "entry" did not end within 1000 ms of its own time');
+    });
+
+    test('what a function began to mount and did not wait for is mounted all the same, and is a part of the item', async () => {
+      await open(
+        (elements) => {
+          for (const [key, input] of entries(elements)) void mount(line, key, input);
+          return [];
+        },
+        { line },
+      );
+      expect(counted(await world.cycle())).toEqual({ added: 1 });
+      expect(rows()).toEqual(['line one', 'line two']);
     });
 
     test('a call that outlives its function can mount nothing any more', async () => {

@@ -1,6 +1,6 @@
 // The bundle that images and the npm package carry.
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -43,4 +43,15 @@ test('the bundle indexes a folder with its worker threads and answers a question
     });
   fairlead('dev', '-f', 'index.yaml', '--once');
   expect(fairlead('query', 'harbour floods', '-f', 'index.yaml', '-o', 'json')).toContain('tides.md');
+});
+
+test("a user's module gets the bundle's own SDK: what it declares and throws is understood", () => {
+  const folder = join(work, 'own-steps');
+  cpSync(join(ROOT, 'examples/own-steps'), folder, { recursive: true, filter: (path) => !path.includes('.fairlead') });
+  const notes = execFileSync(process.execPath, [join(OUT, 'main.js'), 'dev', '-f', 'own-steps.yaml', '--once'], {
+    cwd: folder,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  expect(notes).toContain('0 unchanged, 2 added, 0 reprocessed, 0 deleted, 0 failed');
 });
