@@ -25,10 +25,15 @@ export interface RunnerProgramOptions {
 }
 
 export interface RunnerProgram {
-  /** Resolves when the runner has left, with everything ended or handed back. */
+  /** Resolves when the runner has left, with everything ended or handed back; rejects with RunnerFailed where it could not begin. */
   readonly done: Promise<void>;
   /** Asks it to leave. Asking again makes it hand everything back now. */
   leave(why: string): void;
+}
+
+/** The Pipeline's parts could not be opened here: state in use, a target that is not reached. Another try may help. */
+export class RunnerFailed extends Error {
+  override readonly name = 'RunnerFailed';
 }
 
 /** Fraction of the grace in which runs may end; the rest is for stopping those that did not. */
@@ -66,6 +71,7 @@ class Serving {
   #epoch = 0;
   #isLeaving = false;
   #finish!: () => void;
+  #fail!: (error: Error) => void;
 
   static async begin(options: RunnerProgramOptions): Promise<Serving> {
     return new Serving(options, await readFile(options.caFile, 'utf8'));
@@ -74,8 +80,9 @@ class Serving {
   private constructor(options: RunnerProgramOptions, ca: string) {
     this.#options = options;
     const { identity, addresses, tokenFile, log } = options;
-    const left = new Promise<void>((resolve) => {
+    const left = new Promise<void>((resolve, reject) => {
       this.#finish = resolve;
+      this.#fail = reject;
     });
     this.#connection = connect({
       engine: this.#engine,
@@ -87,7 +94,7 @@ class Serving {
       onOpened: (epoch) => this.#opened(epoch),
       onNote: log,
     });
-    this.done = left.then(() => this.#close());
+    this.done = left.finally(() => this.#close());
   }
 
   leave(why: string): void {
@@ -123,9 +130,10 @@ class Serving {
     this.#assembly.then(
       (assembly) => this.#execute(assembly),
       (error: unknown) => {
-        this.#options.log(error instanceof Error ? error.message : String(error));
-        process.exitCode = 1;
-        this.#finish();
+        const why = error instanceof Error ? error.message : String(error);
+        this.#options.log(why);
+        this.#connection.session.abandon(why);
+        this.#fail(new RunnerFailed(why));
       },
     );
   }

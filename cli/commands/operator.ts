@@ -1,7 +1,7 @@
 // `fairlead operator`: admits runs and brings them to runners.
-import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { resolveMaxInflightComponents } from '../../crds/schema/index.ts';
 import { jsonLog } from '../../operator/log.ts';
@@ -171,38 +171,90 @@ function writeSecret(folder: string, values: Readonly<Record<string, string>>): 
   for (const [key, value] of Object.entries(values)) writeFileSync(join(folder, key), value, { mode: 0o600 });
 }
 
-/** Starts a runner, and another one in its place when it ends: each has a name of its own, so that its end is proof of what it had. */
+/**
+ * Keeps one runner process running. Each has a name of its own, so that its end is proof of what it had. Runners outlive an operator that was
+ * killed: the next one finds them by the file of their process, and starts others only in the place of those that have ended.
+ */
 function keepRunning(
   name: string,
   flags: Readonly<Record<string, string>>,
   gone: (instance: string) => void,
 ): StartedRunner {
-  let process_: ChildProcess;
+  const file = join(dirname(flags.token!), `${name}.process`);
   let isStopping = false;
   let instances = 0;
-  const ended = new Promise<void>((resolveEnded) => {
-    const start = () => {
-      const instance = `${name}-${process.pid}-${++instances}`;
-      const args = Object.entries({ ...flags, name: instance }).flatMap(([flag, value]) => [`--${flag}`, value]);
-      process_ = spawn(process.execPath, [process.argv[1]!, 'runner', ...args], {
-        stdio: ['ignore', 'inherit', 'inherit'],
-      });
-      process_.on('exit', () => {
-        gone(instance);
-        if (isStopping) resolveEnded();
-        else setTimeout(start, 1_000);
-      });
-    };
-    start();
-  });
+  let pid = 0;
+  const start = () => {
+    const instance = `${name}-${process.pid}-${++instances}`;
+    const args = Object.entries({ ...flags, name: instance }).flatMap(([flag, value]) => [`--${flag}`, value]);
+    const child = spawn(process.execPath, [process.argv[1]!, 'runner', ...args], {
+      stdio: ['ignore', 'inherit', 'inherit'],
+      detached: true,
+    });
+    pid = child.pid ?? 0;
+    writeFileSync(file, `${pid} ${instance}\n`);
+    return { instance, exited: new Promise<void>((resolveExit) => child.once('exit', () => resolveExit())) };
+  };
+  const keep = async () => {
+    const before = found(file);
+    if (before !== undefined) {
+      pid = before.pid;
+      if (isRunning(before)) await ended(before);
+      gone(before.instance);
+    }
+    while (!isStopping) {
+      const { instance, exited } = start();
+      await exited;
+      gone(instance);
+      if (!isStopping) await pause(RESTART_MS);
+    }
+  };
   return {
-    ended,
+    ended: keep(),
     stop: () => {
       isStopping = true;
-      process_.kill('SIGTERM');
+      try {
+        if (pid > 0) process.kill(pid, 'SIGTERM');
+      } catch {
+        // It has ended already.
+      }
     },
   };
 }
+
+const RESTART_MS = 1_000;
+const LOOK_MS = 250;
+
+interface FoundRunner {
+  readonly pid: number;
+  readonly instance: string;
+}
+
+/** The runner that an earlier operator started. */
+function found(file: string): FoundRunner | undefined {
+  if (!existsSync(file)) return undefined;
+  const [pid, instance] = readFileSync(file, 'utf8').trim().split(' ');
+  return instance === undefined ? undefined : { pid: Number(pid), instance };
+}
+
+/** A process with its number runs, and is it: numbers are used again. */
+function isRunning({ pid, instance }: FoundRunner): boolean {
+  try {
+    process.kill(pid, 0);
+    return !existsSync('/proc/self') || readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(instance);
+  } catch {
+    return false;
+  }
+}
+
+async function ended(runner: FoundRunner): Promise<void> {
+  while (isRunning(runner)) await pause(LOOK_MS);
+}
+
+const pause = (ms: number): Promise<void> =>
+  new Promise((resolvePause) => {
+    setTimeout(resolvePause, ms);
+  });
 
 const stopSignal = (): Promise<void> =>
   new Promise((resolveStop) => {

@@ -2,8 +2,9 @@
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { startRunner } from '../../runner/main.ts';
+import { RunnerFailed, startRunner } from '../../runner/main.ts';
 import { collect } from '../collect.ts';
+import { CommandError } from '../exit.ts';
 import { wholeNumber } from '../numbers.ts';
 
 interface Options {
@@ -61,5 +62,9 @@ async function run(options: Options): Promise<void> {
   });
   for (const signal of ['SIGTERM', 'SIGINT'] as const)
     process.on(signal, () => runner.leave(`the runner got ${signal}`));
-  await runner.done;
+  try {
+    await runner.done;
+  } catch (error) {
+    throw error instanceof RunnerFailed ? new CommandError(error.message) : error;
+  }
 }

@@ -82,6 +82,12 @@ export class RunnerSession implements LinkOwner {
     this.#idle();
   }
 
+  /** The engine never came to be, so nothing that was granted executes: all of it goes to others at once. */
+  abandon(why: string): void {
+    this.#options.link.leave(why);
+    this.#options.link.gone();
+  }
+
   /** The time to leave is up: what still executes is cancelled and handed back. */
   handBack(): void {
     this.#ledger.handBackAll();
