@@ -40,8 +40,8 @@ postgres: node_modules/.installed ## Run a PostgreSQL with pgvector on a socket,
 test-cluster: node_modules/.installed ## Run the tests that need a real API server (KUBEBUILDER_ASSETS, or setup-envtest)
 	KUBEBUILDER_ASSETS="$$(scripts/cluster-assets)" vitest run --config vitest.cluster.config.ts
 
-e2e: node_modules/.installed ## Install into a kind cluster and run the scenarios
-	$(call not-built,it comes with the operator in a cluster)
+e2e: node_modules/.installed ## Install into a kind cluster and run the scenarios (kind, kubectl, helm, docker)
+	scripts/e2e
 
-images: node_modules/.installed ## Build the container images
-	$(call not-built,it comes with the operator in a cluster)
+images: node_modules/.installed ## Build the container image fairlead:dev (docker; BASE_IMAGE names another base)
+	scripts/images
