@@ -6,8 +6,12 @@ import type { Cost, TreeOptions } from './types.ts';
 const BILLION = 1_000_000_000;
 
 /** `slots` is asked anew each time, because the limit may change. Bytes weigh against the pool's limit; without one they do not count. */
-export function costOf(cost: Cost, options: TreeOptions, slots: () => number): (branch: BranchEntry) => number {
-  if (cost === 'slots') return (branch) => branch.heldSlots;
+export function costOf(
+  cost: Cost,
+  options: TreeOptions,
+  slots: () => number,
+): ((branch: BranchEntry) => number) | undefined {
+  if (cost === 'slots') return undefined;
   if (cost === 'bytes') return (branch) => branch.bytes;
   const { milliCards, limits } = options;
   const share = (amount: number, whole: number | undefined): number =>

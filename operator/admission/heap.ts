@@ -1,82 +1,71 @@
-// A binary heap whose members know their place, so that one can be moved or taken out in logarithmic time (A2).
+// Binary heaps whose members know their place, so that one can be moved or taken out in logarithmic time (A2).
+// The functions work on whoever has `items` and an order, so that a lane can be a heap itself: decisions go through one object less.
 
-/** A member carries its index itself: no map, no search. −1 while it is in no heap. */
+/** A member carries its index: no map, no search. −1 while it is in no heap. */
 export interface Placed {
   pos: number;
 }
 
-export class Heap<T extends Placed> {
-  readonly #items: T[] = [];
-  readonly #compare: (a: T, b: T) => number;
+export interface Heap<T extends Placed> {
+  readonly items: T[];
+  /** Negative when `a` comes before `b`. */
+  compare(a: T, b: T): number;
+}
 
-  constructor(compare: (a: T, b: T) => number) {
-    this.#compare = compare;
-  }
+/** Where a change of keys can have moved a member; who knows it saves the comparisons of the other direction. */
+export type Direction = -1 | 0 | 1;
+export const EARLIER = -1;
+export const EITHER = 0;
+export const LATER = 1;
 
-  get size(): number {
-    return this.#items.length;
-  }
+export function push<T extends Placed>(heap: Heap<T>, item: T): void {
+  rise(heap, item, heap.items.length);
+}
 
-  get first(): T | undefined {
-    return this.#items[0];
+export function remove<T extends Placed>(heap: Heap<T>, item: T): void {
+  const { pos } = item;
+  const last = heap.items.pop() as T;
+  if (last !== item) {
+    last.pos = pos;
+    move(heap, last, EITHER);
   }
+  item.pos = -1;
+}
 
-  /** All members in no particular order. */
-  get items(): readonly T[] {
-    return this.#items;
-  }
+/** Puts a member whose keys changed where it belongs now. */
+export function move<T extends Placed>(heap: Heap<T>, item: T, direction: Direction): void {
+  const { pos } = item;
+  if (direction !== LATER && pos > 0 && heap.compare(item, heap.items[(pos - 1) >> 1] as T) < 0) rise(heap, item, pos);
+  else if (direction !== EARLIER) sink(heap, item, pos);
+}
 
-  push(item: T): void {
-    this.#rise(item, this.#items.length);
+function rise<T extends Placed>(heap: Heap<T>, item: T, from: number): void {
+  const { items } = heap;
+  let pos = from;
+  while (pos > 0) {
+    const parentPos = (pos - 1) >> 1;
+    const parent = items[parentPos] as T;
+    if (heap.compare(item, parent) >= 0) break;
+    items[pos] = parent;
+    parent.pos = pos;
+    pos = parentPos;
   }
+  items[pos] = item;
+  item.pos = pos;
+}
 
-  remove(item: T): void {
-    const { pos } = item;
-    const last = this.#items.pop() as T;
-    if (last !== item) {
-      last.pos = pos;
-      this.#items[pos] = last;
-      this.moved(last);
-    }
-    item.pos = -1;
+function sink<T extends Placed>(heap: Heap<T>, item: T, from: number): void {
+  const { items } = heap;
+  const { length } = items;
+  let pos = from;
+  for (let child = 2 * pos + 1; child < length; child = 2 * pos + 1) {
+    if (child + 1 < length && heap.compare(items[child + 1] as T, items[child] as T) < 0) child++;
+    const least = items[child] as T;
+    if (heap.compare(item, least) <= 0) break;
+    items[pos] = least;
+    least.pos = pos;
+    pos = child;
   }
-
-  /** Puts a member whose keys changed where it belongs now. */
-  moved(item: T): void {
-    const { pos } = item;
-    if (pos > 0 && this.#compare(item, this.#items[(pos - 1) >> 1] as T) < 0) this.#rise(item, pos);
-    else this.#sink(item, pos);
-  }
-
-  #rise(item: T, from: number): void {
-    const items = this.#items;
-    let pos = from;
-    while (pos > 0) {
-      const parent = items[(pos - 1) >> 1] as T;
-      if (this.#compare(item, parent) >= 0) break;
-      items[pos] = parent;
-      parent.pos = pos;
-      pos = (pos - 1) >> 1;
-    }
-    items[pos] = item;
-    item.pos = pos;
-  }
-
-  #sink(item: T, from: number): void {
-    const items = this.#items;
-    const half = items.length >> 1;
-    let pos = from;
-    while (pos < half) {
-      let child = 2 * pos + 1;
-      const right = child + 1;
-      if (right < items.length && this.#compare(items[right] as T, items[child] as T) < 0) child = right;
-      const least = items[child] as T;
-      if (this.#compare(item, least) <= 0) break;
-      items[pos] = least;
-      least.pos = pos;
-      pos = child;
-    }
-    items[pos] = item;
-    item.pos = pos;
-  }
+  items[pos] = item;
+  item.pos = pos;
 }

@@ -18,7 +18,8 @@ export interface Owed {
 }
 
 /** The innermost branch on the run's path whose limits it does not pass. */
-export function stopperOf(run: RunEntry, takesSlot: boolean): BranchEntry | undefined {
+export function stopperOf(run: RunEntry): BranchEntry | undefined {
+  const takesSlot = !run.brood.loan?.isIdle;
   let holder = holderFor(run);
   for (let branch: BranchEntry | undefined = run.brood; branch; branch = branch.parent) {
     if (takesSlot && branch.heldSlots >= branch.slotsMax) return branch;
@@ -42,9 +43,10 @@ export function isHolding(branch: BranchEntry): boolean {
 }
 
 function fits(branch: BranchEntry, run: RunEntry): boolean {
-  const { rows, bytes } = branch.limits;
+  const { limits, loaded } = branch;
+  if (!limits || loaded === 0) return true;
+  const { rows, bytes } = limits;
   const { load } = run;
-  if (branch.loaded === 0) return true;
   const fitsRows = rows === undefined || load.rows === 0 || branch.rows + load.rows <= rows;
   const fitsBytes = bytes === undefined || load.bytes === 0 || branch.bytes + load.bytes <= bytes;
   return fitsRows && fitsBytes;

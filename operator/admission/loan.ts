@@ -1,22 +1,10 @@
 // The loan of one run's slot to its children, one at a time (A7, A8).
 //   L1. At most one borrower at a time.
-//   L2. `pending` counts the children that are not over: they wait, follow or are in flight. Whoever has some waits and takes no room (A12).
-//   L3. While the loan is idle, the first waiting lane of each class is offered: it may start without a slot from the pool.
-import type { Brood } from './branch.ts';
-import { Heap, type Placed } from './heap.ts';
-import type { RunLane } from './lane.ts';
+//   L2. `pending` counts the children that are not over: they wait, follow or are in flight. Who has some waits and takes no room (A12).
+//   L3. While the loan is idle, the first waiting lane of each class is offered it: its runs may start without a slot from the pool.
+import type { Brood, Lane } from './branch.ts';
 import type { Room } from './rooms.ts';
 import type { RunEntry } from './run.ts';
-
-/** A lane's place in the queue for one loan. */
-export class Turn implements Placed {
-  pos = -1;
-  readonly lane: RunLane;
-
-  constructor(lane: RunLane) {
-    this.lane = lane;
-  }
-}
 
 export class Loan {
   readonly lender: RunEntry;
@@ -25,10 +13,10 @@ export class Loan {
   pending = 0;
   /** The lender's children in its own update. */
   brood: Brood | undefined = undefined;
-  /** By class: lanes with children that wait, in order of their first run's arrival. */
-  readonly #turns: Heap<Turn>[] = [];
   /** By class: the lane that is offered. */
-  readonly offered: (RunLane | undefined)[] = [];
+  readonly offered: (Lane | undefined)[] = [];
+  /** By class: lanes that wait for the loan, in the order in which they began to. Usually one; more below a mounted live source (A8). */
+  readonly #lanes: Set<Lane>[] = [];
 
   constructor(lender: RunEntry) {
     this.lender = lender;
@@ -38,23 +26,19 @@ export class Loan {
     return this.isOpen && this.borrower === undefined && this.lender.state === 'granted';
   }
 
-  /** The lender has nothing to do until a child ends (L2). */
-  get isWaited(): boolean {
+  /** The lender has nothing to do until a child is over (L2). */
+  get isWaiting(): boolean {
     return this.borrower !== undefined || (this.isOpen && this.pending > 0);
   }
 
-  firstOf(room: Room): RunLane | undefined {
-    return this.#turns[room.number]?.first?.lane;
+  firstOf(room: Room): Lane | undefined {
+    return this.#lanes[room.number]?.values().next().value;
   }
 
-  /** Puts a lane where its first run belongs in the queue, or takes it out when it is empty. */
-  lineUp(lane: RunLane): void {
-    const { turn } = lane;
-    this.#turns[lane.room.number] ??= new Heap((a, b) => a.lane.head - b.lane.head);
-    const queue = this.#turns[lane.room.number] as Heap<Turn>;
-    if (lane.isEmpty) {
-      if (turn.pos >= 0) queue.remove(turn);
-    } else if (turn.pos < 0) queue.push(turn);
-    else queue.moved(turn);
+  /** Takes a lane into the queue when it begins to wait, and out of it when nobody waits there any more. */
+  lineUp(lane: Lane, room: Room): void {
+    this.#lanes[room.number] ??= new Set();
+    if (lane.head === 0) this.#lanes[room.number]?.delete(lane);
+    else this.#lanes[room.number]?.add(lane);
   }
 }

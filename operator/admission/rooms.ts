@@ -1,5 +1,7 @@
 // How many runs each class of runner can still execute (A12).
 
+import { refuse } from './refuse.ts';
+
 /** A class of runner. */
 export class Room {
   readonly number: number;
@@ -42,6 +44,8 @@ export class Rooms {
   }
 
   resize(name: string, size: number): void {
+    if (!Number.isSafeInteger(size) || size < 0)
+      refuse(`room of class ${name} must be an integer of 0 or more, got ${size}`);
     this.#isSized = true;
     this.named(name).size = size;
   }
@@ -54,7 +58,7 @@ export class Rooms {
 
   /** The class whose room a run takes: its own; for "any" the one with the most room, the first named among equals. */
   choose(room: Room): Room {
-    return room === this.#any ? (this.#roomiest() ?? room) : room;
+    return room === this.#any && this.#isSized ? (this.#roomiest() ?? room) : room;
   }
 
   #roomiest(): Room | undefined {

@@ -1,11 +1,11 @@
-// A run as the tree keeps it, and lists of runs.
-// A run is in one place only: in a lane (it waits), or in its brood's list of followers or of runs in flight. One pair of links is
-// therefore enough, and a run that waits stays small.
-import type { Brood } from './branch.ts';
-import type { Placed } from './heap.ts';
+// A run as the tree keeps it, and the two kinds of order that runs stand in.
+// A run is in one place only: in the queue of its lane while it waits, else in one of its brood's lists. One pair of links is therefore
+// enough, and a run that waits stays small.
+import type { Brood, Lane } from './branch.ts';
+import { type Heap, type Placed, push, remove } from './heap.ts';
 import type { Loan } from './loan.ts';
 import type { Room } from './rooms.ts';
-import type { Branch, Run, RunState } from './types.ts';
+import type { Branch, RequestOptions, Run, RunState } from './types.ts';
 
 /** What a run declared (A11). */
 export interface Load {
@@ -18,44 +18,38 @@ export interface Load {
 export const NO_LOAD: Load = { rows: 0, bytes: 0, milliCards: 0 };
 
 export class RunEntry implements Run, Placed {
+  state: RunState = 'waiting';
+  pos = -1;
   readonly number: number;
+  readonly lane: Lane;
   readonly brood: Brood;
+  prev: RunEntry | undefined = undefined;
+  next: RunEntry | undefined = undefined;
   readonly load: Load;
   readonly component: string | undefined;
   readonly version: string | undefined;
   readonly of: unknown;
-  /** Class that it asks for; once granted, the class whose room it takes. */
-  room: Room;
-  state: RunState = 'waiting';
   isExecuting = false;
+  /** Its lane's class; once granted, the class whose room it takes. */
+  room: Room;
   /** The loan that it uses. Granted without one: the slot is its own. */
   borrowed: Loan | undefined = undefined;
   /** The loan that it gives, made when it mounts its first child. */
   loan: Loan | undefined = undefined;
-  /** The next run of its component (A9). */
-  twin: RunEntry | undefined = undefined;
-  prev: RunEntry | undefined = undefined;
-  next: RunEntry | undefined = undefined;
-  pos = -1;
 
-  constructor(
-    number: number,
-    brood: Brood,
-    room: Room,
-    load: Load,
-    identity: { readonly component?: string; readonly version?: string; readonly of?: unknown },
-  ) {
+  constructor(number: number, brood: Brood, room: Room, load: Load, options: RequestOptions) {
     this.number = number;
     this.brood = brood;
+    this.lane = brood.laneOf(room);
     this.room = room;
     this.load = load;
-    this.component = identity.component;
-    this.version = identity.version;
-    this.of = identity.of;
+    this.component = options.component;
+    this.version = options.version;
+    this.of = options.of;
   }
 
   get update(): Branch {
-    return this.brood.parent;
+    return this.brood.update;
   }
 
   get runnerClass(): string | undefined {
@@ -71,7 +65,7 @@ export class RunEntry implements Run, Placed {
   }
 }
 
-/** Runs in order of arrival, linked through the runs themselves. */
+/** Runs in the order in which they came, linked through the runs themselves. */
 export class RunList {
   first: RunEntry | undefined = undefined;
   last: RunEntry | undefined = undefined;
@@ -96,3 +90,37 @@ export class RunList {
     for (let run = this.first; run; run = run.next) yield run;
   }
 }
+
+/** Runs that wait, by arrival number. Those that come back from following another (A9) are older than the end of the list: a heap keeps them. */
+export class RunQueue extends RunList implements Heap<RunEntry> {
+  items: RunEntry[] = NONE;
+
+  get head(): RunEntry | undefined {
+    const back = this.items[0];
+    return back && (!this.first || back.number < this.first.number) ? back : this.first;
+  }
+
+  compare(a: RunEntry, b: RunEntry): number {
+    return a.number - b.number;
+  }
+
+  override push(run: RunEntry): void {
+    if (!this.last || this.last.number < run.number) super.push(run);
+    else {
+      if (this.items === NONE) this.items = [];
+      push(this, run);
+    }
+  }
+
+  override remove(run: RunEntry): void {
+    if (run.pos < 0) super.remove(run);
+    else remove(this, run);
+  }
+
+  /** Oldest first; slow. */
+  sorted(): readonly RunEntry[] {
+    return [...this, ...this.items].sort(this.compare);
+  }
+}
+
+const NONE: RunEntry[] = [];

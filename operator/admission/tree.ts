@@ -1,22 +1,24 @@
 // The admission tree: decides which waiting run gets the next slot.
-// Owns:   branches, counts, the order of waiting, loans, limits.
-// Leaves: time (callers pass none), pods and placement (dispatch), outcomes (callers say only whether a run succeeded), persistence.
-// Every call answers at once with the runs that it granted. Between calls nobody who is eligible waits (A5), which is why a request
-// needs no fast path: it queues, and `#serve` finds it when a slot is free (A1).
-//   A3. Only `#recount` writes counts, for every branch from the run up to the pool.
-//   A4. Slots are taken only in `#start`, only while the pool holds fewer than its limit, or on a loan (A7).
-//   A6. No call takes a slot from a run in flight; a lowered limit waits for runs to end.
-import { BranchEntry, Brood, below, byArrival } from './branch.ts';
+// Owns:   branches, counts, the order of waiting, loans, class rooms, limits.
+// Leaves: time (callers pass none), pods and placement (dispatch), persistence (a new leader adopts what runs).
+// Every call answers at once with the runs that it granted. Between two calls nobody waits who is eligible (A5); so a request needs no
+// path of its own: it queues, and `#serve` finds it at once when a slot is free (A1).
+//   A3. Only `#recount` writes counts, from a run's brood up to the pool. `audit()` counts again the slow way.
+//   A4. Slots are taken only in `#start`: while the pool holds fewer than its limit, or on a loan. (`adopt` may exceed it; then nobody
+//       starts until enough runs have ended.)
+//   A6. No call takes a slot from a run in flight: lowered limits, rooms and weights wait for runs to end.
+//   A10, A13. Nothing to do here: a delete is a run like any other, and who parks or backs off has released its run.
+import { auditOf } from './audit.ts';
+import { BranchEntry, Brood, below, firstRun, type Lane, needOf } from './branch.ts';
 import { checkedLimits, checkedLoad, checkedSlots, checkedWeight, entryOf, loanOf, nameOf, runOf } from './checks.ts';
-import { Components } from './components.ts';
 import { costOf } from './cost.ts';
-import { invariant } from './invariant.ts';
-import { type Lane, needOf, type RunLane } from './lane.ts';
+import { EARLIER, EITHER, LATER } from './heap.ts';
 import { isHolding, OVERTAKES_MAX, owe, stopperOf } from './limits.ts';
 import type { Loan } from './loan.ts';
+import { refuse } from './refuse.ts';
 import { Rooms } from './rooms.ts';
 import { fewestHeldFirst, type ServingRule } from './rules.ts';
-import { NO_LOAD, RunEntry } from './run.ts';
+import { type Load, NO_LOAD, RunEntry } from './run.ts';
 import type {
   Branch,
   Limits,
@@ -30,27 +32,30 @@ import type {
 } from './types.ts';
 
 export class AdmissionTree {
-  readonly rule: ServingRule;
   readonly #pool: BranchEntry;
+  readonly #rule: ServingRule;
   readonly #rooms: Rooms;
-  readonly #components = new Components();
-  readonly #costOf: (branch: BranchEntry) => number;
+  /** Undefined: branches are compared by slots. */
+  readonly #costOf: ((branch: BranchEntry) => number) | undefined;
   #slots: number;
   #branches = 0;
-  /** Numbers of arrivals and of grants, drawn from one sequence so that rules can compare them. */
+  /** Arrivals and grants draw their numbers from one sequence, so that rules can compare them. */
   #sequence = 0;
-  /** Whether any limit was ever set: without, nobody is asked. */
+  /** Runs that have not ended, by component. */
+  readonly #twins = new Map<string, RunEntry[]>();
+  /** Whether a limit was ever set: without, nobody is asked. */
   #isLimited = false;
   /** Branches that hold for a run (M3). */
   readonly #holding = new Set<BranchEntry>();
-  readonly #needs: number[] = [];
+  /** By need: whether a run could start now. Written by `#next`. */
+  readonly #isOpen: boolean[] = [];
 
   constructor(options: TreeOptions) {
-    this.rule = options.rule ?? fewestHeldFirst;
+    this.#rule = options.rule ?? fewestHeldFirst;
     this.#slots = checkedSlots(options.slots);
     this.#rooms = new Rooms(options.rooms ?? {});
     this.#costOf = costOf(options.cost ?? 'slots', options, () => this.#slots);
-    this.#pool = this.#open('pool', 'pool', undefined);
+    this.#pool = new BranchEntry(0, 'pool', 'pool', undefined, this.#rule);
     if (options.limits) this.#limit(this.#pool, options.limits);
   }
 
@@ -58,18 +63,11 @@ export class AdmissionTree {
     return this.#pool;
   }
 
-  /** The limit on runs that hold a slot. */
-  get slots(): number {
-    return this.#slots;
-  }
-
   // ---- branches ---------------------------------------------------------------------------------------------------
 
   /** Opens a live source under the pool, or under the live source whose update mounted it. */
   openSource(parent: Branch, name: string, options: SourceOptions = {}): Branch {
-    const above = entryOf(parent);
-    invariant(above.kind === 'pool' || above.kind === 'source', `a live source cannot stand under ${nameOf(above)}`);
-    const source = this.#open('source', name, above);
+    const source = this.#open('source', name, entryOf(parent));
     source.weight = checkedWeight(options.weight ?? 1);
     if (options.mountedBy) source.mounter = loanOf(runOf(options.mountedBy));
     if (options.limits) this.#limit(source, options.limits);
@@ -78,26 +76,25 @@ export class AdmissionTree {
 
   /** Opens an update of the Pipeline (under the pool) or of a live source. */
   openUpdate(parent: Branch, name: string): Branch {
-    const above = entryOf(parent);
-    invariant(above.kind === 'pool' || above.kind === 'source', `an update cannot stand under ${nameOf(above)}`);
-    return this.#open('update', name, above);
+    return this.#open('update', name, entryOf(parent));
   }
 
   /**
-   * Takes a branch out of the tree. What waits or follows below it is withdrawn; what is in flight keeps its slot and its place in the
-   * counts until it is released. A finished update is removed in the same way.
+   * Takes a branch out of the tree, such as a finished update. What waits or follows below it is withdrawn; what is in flight keeps its
+   * slot, and its place in the counts, until it is released.
    */
   remove(branch: Branch): Removed {
     const top = entryOf(branch);
-    invariant(top.kind === 'source' || top.kind === 'update', `${nameOf(top)} cannot be removed`);
+    if (top === this.#pool) refuse('the pool cannot be removed');
     const withdrawn: RunEntry[] = [];
-    for (const entry of [...below(top)]) {
+    const branches = [...below(top)];
+    for (const entry of branches) {
       entry.isRemoved = true;
-      if (entry instanceof Brood) withdrawn.push(...entry.waiters(), ...entry.followers);
+      if (entry instanceof Brood) withdrawn.push(...entry.waiters());
     }
     withdrawn.sort((a, b) => a.number - b.number);
     for (const run of withdrawn) this.#withdraw(run);
-    for (const entry of [...below(top)].reverse()) this.#prune(entry);
+    for (const entry of branches.reverse()) this.#prune(entry);
     return { withdrawn, granted: this.#serve() };
   }
 
@@ -105,29 +102,26 @@ export class AdmissionTree {
 
   setSlots(slots: number): readonly Run[] {
     this.#slots = checkedSlots(slots);
+    if (this.#costOf) for (const branch of [...below(this.#pool)].reverse()) this.#resettle(branch);
     return this.#serve();
   }
 
-  /** Runs that a class of runner can execute at once (A12). Lowering it takes nothing from running runs. */
+  /** Runs that a class of runner can execute at once (A12). */
   setRoom(runnerClass: string, size: number): readonly Run[] {
-    invariant(
-      Number.isSafeInteger(size) && size >= 0,
-      `room of class ${runnerClass} must be a whole number, got ${size}`,
-    );
     this.#rooms.resize(runnerClass, size);
-    for (const branch of this.#holding) this.#refresh(branch);
+    for (const branch of this.#holding) this.#resettle(branch);
     return this.#serve();
   }
 
   /** Decides the next freed slot already, for the backlog too (F70). */
   setWeight(source: Branch, weight: number): void {
     const entry = entryOf(source);
-    invariant(entry.kind === 'source', `only a live source has a weight, ${nameOf(entry)} has none`);
+    if (entry.kind !== 'source') refuse(`only a live source has a weight, not ${nameOf(entry)}`);
     entry.weight = checkedWeight(weight);
-    this.#refresh(entry);
+    this.#resettle(entry);
   }
 
-  /** Limits of the pool or of a live source. Absent ones are lifted. */
+  /** Limits of the pool or of a live source; absent ones are lifted. */
   setLimits(branch: Branch, limits: Limits): readonly Run[] {
     this.#limit(entryOf(branch), limits);
     return this.#serve();
@@ -136,7 +130,7 @@ export class AdmissionTree {
   /** Limits of a nested iteration: of what the children of this run have in flight. */
   limitChildren(parent: Run, limits: Limits): readonly Run[] {
     const run = runOf(parent);
-    this.#limit(this.#broodOf(run.brood.parent, run), limits);
+    this.#limit(this.#broodOf(run.brood.update, run), limits);
     return this.#serve();
   }
 
@@ -145,19 +139,15 @@ export class AdmissionTree {
   /** Asks for a slot. The run is granted now, or waits, or follows another run of its component. */
   request(update: Branch, options: RequestOptions = {}): Requested {
     const run = this.#newRun(entryOf(update), options);
-    this.#components.join(run);
-    if (this.#components.leaderOf(run)) this.#follow(run);
+    if (this.#leaderOf(run)) this.#follow(run);
     else this.#queue(run);
-    if (run.brood.loan) this.#pend(run.brood.loan, 1);
     return { run, granted: this.#serve() };
   }
 
-  /** Takes a slot for a run that is known to be in flight already, above the limit if need be: a new leader rebuilds the tree so. */
+  /** Takes a slot, above the limit if need be, for a run that is in flight already: so a new leader rebuilds the tree. Parents first. */
   adopt(update: Branch, options: RequestOptions = {}): Run {
     const run = this.#newRun(entryOf(update), options);
-    this.#components.join(run);
     this.#queue(run);
-    if (run.brood.loan) this.#pend(run.brood.loan, 1);
     this.#start(run);
     return run;
   }
@@ -165,27 +155,25 @@ export class AdmissionTree {
   /** A run in flight turned out to execute in this class: it takes room there, and none where it was counted (A12). */
   moveTo(granted: Run, runnerClass: string): readonly Run[] {
     const run = runOf(granted);
-    invariant(run.state === 'granted', `run ${run.number} is ${run.state}, so it executes nowhere`);
-    const room = this.#rooms.named(runnerClass);
-    if (run.isExecuting) {
-      run.room.used--;
-      room.used++;
-    }
-    run.room = room;
+    if (run.state !== 'granted') refuse(`run ${run.number} is ${run.state}: it executes nowhere`);
+    const executing = run.isExecuting ? 1 : 0;
+    run.room.used -= executing;
+    run.room = this.#rooms.named(runnerClass);
+    run.room.used += executing;
     return this.#serve();
   }
 
   /** Runs of a component that wait, follow or are in flight, in order of arrival. */
   runsOf(component: string): readonly Run[] {
-    return this.#components.runsOf(component);
+    return this.#twins.get(component) ?? NOBODY;
   }
 
-  /** Gives a granted run back. `succeeded`: followers of its version share its outcome (A9). */
+  /** Gives a granted run back. `succeeded`: its outcome also serves followers of its version (A9). */
   release(granted: Run, ending: 'succeeded' | 'failed'): Released {
     const run = runOf(granted);
-    invariant(run.state === 'granted', `run ${run.number} is ${run.state}, so there is nothing to release`);
+    if (run.state !== 'granted') refuse(`run ${run.number} is ${run.state}: there is nothing to release`);
     this.#end(run);
-    const reused = this.#settleTwins(run, ending);
+    const reused = run.component === undefined ? NOBODY : this.#settleTwins(run, ending);
     this.#prune(run.brood);
     return { granted: this.#serve(), reused };
   }
@@ -193,30 +181,29 @@ export class AdmissionTree {
   /** Cancels a run that waits or follows. */
   withdraw(waiter: Run): readonly Run[] {
     const run = runOf(waiter);
-    invariant(
-      run.state === 'waiting' || run.state === 'following',
-      `run ${run.number} is ${run.state}: release it instead`,
-    );
+    if (run.state === 'granted' || run.state === 'ended') refuse(`run ${run.number} is ${run.state}: it does not wait`);
     this.#withdraw(run);
-    this.#prune(run.brood);
     return this.#serve();
   }
 
-  /** The run lends to no further child: those that wait for the loan wait for the pool. A child that borrows keeps the slot. */
+  /** The run lends to no further child: those that wait for its loan wait for the pool. A child that borrows keeps the slot. */
   closeLoan(lender: Run): readonly Run[] {
-    const loan = loanOf(runOf(lender)); // also of a run that has not lent yet
-    loan.isOpen = false;
-    this.#pace(loan);
+    this.#close(loanOf(runOf(lender))); // also of a run that has not lent yet
     return this.#serve();
+  }
+
+  /** Counts again the slow way; one sentence for each thing that does not hold (A3). */
+  audit(): readonly string[] {
+    return auditOf(this.#pool, this.#rooms);
   }
 
   // ---- serving ----------------------------------------------------------------------------------------------------
 
-  /** A2, A5: grants until nobody who is eligible waits. Each turn starts a run or stops a branch, so it ends. */
+  /** A2, A5: grants until nobody waits who is eligible. Each turn starts a run or stops a branch, so it ends. */
   #serve(): readonly Run[] {
     let granted: Run[] | undefined;
     for (let run = this.#next(); run; run = this.#next()) {
-      const stopper = this.#isLimited ? stopperOf(run, !run.brood.loan?.isIdle) : undefined;
+      const stopper = this.#isLimited ? stopperOf(run) : undefined;
       if (stopper) this.#stop(stopper, run);
       else {
         this.#start(run);
@@ -227,121 +214,90 @@ export class AdmissionTree {
     return granted ?? NOBODY;
   }
 
-  /** Down the tree, at each level to the branch that the rule serves first among those with a run for an open need. */
+  /** A12: with room in its class a run can start on an idle loan, and on a slot from the pool while one is free. */
   #next(): RunEntry | undefined {
-    const held = this.#firstHeldFor();
-    if (held) return held;
-    const needs = this.#openNeeds();
-    if (needs.length === 0) return undefined;
-    let branch = this.#pool;
-    while (!(branch instanceof Brood)) branch = (branch.firstLane(needs) as RunLane).branch;
-    return (branch.firstLane(needs) as RunLane).first;
-  }
-
-  /** A12: what can start now. With room in its class a run can start on an idle loan, and on a slot from the pool while one is free. */
-  #openNeeds(): readonly number[] {
-    const needs = this.#needs;
-    needs.length = 0;
+    if (this.#pool.waiting === 0) return undefined;
     const isSlotFree = this.#pool.heldSlots < this.#slots;
-    // A4: always so, but while more is held than the limit: after a take-over, or since it was lowered.
-    const mayLend = this.#pool.executing < this.#slots;
+    const mayLend = this.#pool.executing < this.#slots; // always so, but while more is held than a lowered limit (A4)
     for (const room of this.#rooms.all) {
-      if (!this.#rooms.hasRoom(room)) continue;
-      if (isSlotFree) this.#addNeed(needOf(room, false));
-      if (mayLend) this.#addNeed(needOf(room, true));
+      const hasRoom = this.#rooms.hasRoom(room);
+      this.#isOpen[needOf(room, false)] = hasRoom && isSlotFree;
+      this.#isOpen[needOf(room, true)] = hasRoom && mayLend;
     }
-    return needs;
+    return this.#firstHeldFor() ?? firstRun(this.#pool, this.#isOpen);
   }
 
-  #addNeed(need: number): void {
-    const lane = this.#pool.laneThrough(need);
-    if (lane && !lane.isStopped && !lane.isEmpty) this.#needs.push(need);
-  }
-
-  /** M3: runs that branches hold for go before all others, once there is room, and a slot. */
+  /** M3: a run that a branch holds for goes before all others, as soon as it can start. */
   #firstHeldFor(): RunEntry | undefined {
-    for (const branch of this.#holding) {
-      const run = branch.owed?.run;
-      if (!run || !isHolding(branch) || !this.#rooms.hasRoom(run.room)) continue;
-      const takesSlot = !run.brood.loan?.isIdle;
-      if (takesSlot && this.#pool.heldSlots >= this.#slots) continue;
-      if (!stopperOf(run, takesSlot)) return run;
-    }
+    if (this.#holding.size === 0) return undefined;
+    for (const { owed } of this.#holding)
+      if (owed && this.#isOpen[owed.run.lane.need] && !stopperOf(owed.run)) return owed.run;
     return undefined;
   }
 
-  /** The only place where a run gets a slot: its lender's idle loan, else one of the pool's. */
+  /** M2. */
+  #stop(branch: BranchEntry, run: RunEntry): void {
+    const lane = branch === run.brood ? run.lane : branch.laneFor(run.lane.need);
+    lane.isStopped = true;
+    if (!isHolding(branch)) owe(branch, run);
+    for (let above: BranchEntry | undefined = branch; above; above = above.parent) above.settle(EITHER);
+  }
+
+  /** The one place where a run gets a slot: its lender's idle loan (A7), else one of the pool's. */
   #start(run: RunEntry): void {
     const { brood } = run;
-    const loan = brood.loan?.isIdle ? brood.loan : undefined;
-    if (loan) {
+    const { loan } = brood;
+    if (loan?.isIdle) {
       loan.borrower = run;
       run.borrowed = loan;
     }
-    brood.roomLane(run.room).remove(run);
-    brood.granted.push(run);
     run.state = 'granted';
+    run.isExecuting = true;
+    run.lane.runs?.remove(run);
+    brood.granted.push(run);
+    this.#sequence++;
+    this.#recount(brood, run.load, -1, run.borrowed ? 0 : 1, 1, 1);
+    loan?.lineUp(run.lane, run.room);
     run.room = this.#rooms.choose(run.room);
     run.room.used++;
-    run.isExecuting = true;
-    this.#sequence++;
-    this.#recount(run, -1, loan ? 0 : 1, 1, 1);
     if (this.#isLimited) this.#settleOwed(run);
-    if (brood.loan) this.#pace(brood.loan);
+    if (loan) this.#pace(loan);
     if (run.component !== undefined) this.#makeTwinsFollow(run);
   }
 
   #end(run: RunEntry): void {
+    const executing = run.isExecuting ? -1 : 0;
     run.state = 'ended';
-    run.brood.granted.remove(run);
-    if (run.isExecuting) run.room.used--;
-    if (run.borrowed && this.#pool.heldSlots > this.#slots) this.#swapSlot(run, run.borrowed);
-    const ownsSlot = this.#passSlotOn(run);
-    this.#recount(run, 0, ownsSlot ? -1 : 0, -1, run.isExecuting ? -1 : 0);
     run.isExecuting = false;
+    run.room.used += executing;
+    run.brood.granted.remove(run);
+    this.#recount(run.brood, run.load, 0, this.#passSlotOn(run) ? -1 : 0, -1, executing);
     if (run.loan) this.#close(run.loan);
     if (run.borrowed) this.#pace(run.borrowed);
     run.borrowed = undefined;
     if (run.brood.loan) this.#pend(run.brood.loan, -1);
   }
 
-  /**
-   * A4: while more is held than the limit, after a take-over or since it was lowered, a loan goes on to a sibling that has a slot of its own,
-   * and that slot goes back; lent to one that waits, it would keep too many executing.
-   */
-  #swapSlot(run: RunEntry, loan: Loan): void {
-    for (const sibling of run.brood.granted) {
-      if (sibling === run || sibling.borrowed) continue;
-      sibling.borrowed = loan;
-      loan.borrower = sibling;
-      run.borrowed = undefined;
-      return;
-    }
-  }
-
-  /** A7: what becomes of the slot when a run ends. True: it goes back to the pool. */
+  /** A7: a borrower keeps the slot of a parent that ends. True: the run's own slot leaves its branch. */
   #passSlotOn(run: RunEntry): boolean {
     const borrower = run.loan?.borrower;
     const lender = run.borrowed;
     if (lender) lender.borrower = borrower;
     if (borrower) {
       borrower.borrowed = lender;
-      if (!lender) this.#recount(borrower, 0, 1, 0, 0);
+      (run.loan as Loan).borrower = undefined;
+      if (!lender) this.#recount(borrower.brood, NO_LOAD, 0, 1, 0, 0);
     }
     return !lender;
   }
 
-  /** A7: the lender ends or lends no more. Its waiting children stay in their lanes and wait for the pool. */
+  // ---- loans (A7, A8) ---------------------------------------------------------------------------------------------
+
   #close(loan: Loan): void {
     loan.isOpen = false;
-    loan.borrower = undefined;
-    this.#offer(loan);
-    if (!loan.brood) return;
-    loan.brood.isRemoved = true;
-    this.#prune(loan.brood);
+    this.#pace(loan);
+    if (loan.brood) this.#prune(loan.brood);
   }
-
-  // ---- loans ------------------------------------------------------------------------------------------------------
 
   /** L2: a child was asked for, or is over. */
   #pend(loan: Loan, change: 1 | -1): void {
@@ -349,45 +305,45 @@ export class AdmissionTree {
     this.#pace(loan);
   }
 
-  /** A12: a parent takes room in its class while it executes, not while it waits for children. */
+  /** Brings up to date whether the lender executes (A12), and which lanes are offered its slot (L3). */
   #pace(loan: Loan): void {
-    const run = loan.lender;
-    const executes = run.state === 'granted' && !loan.isWaited;
-    if (executes !== run.isExecuting) {
-      run.isExecuting = executes;
-      run.room.used += executes ? 1 : -1;
-      this.#recount(run, 0, 0, 0, executes ? 1 : -1);
+    const { lender } = loan;
+    const executes = lender.state === 'granted' && !loan.isWaiting;
+    if (executes !== lender.isExecuting) {
+      lender.isExecuting = executes;
+      lender.room.used += executes ? 1 : -1;
+      this.#recount(lender.brood, lender.load, 0, 0, 0, executes ? 1 : -1);
     }
-    this.#offer(loan);
-  }
-
-  /** L3. */
-  #offer(loan: Loan): void {
     for (const room of this.#rooms.all) {
       const before = loan.offered[room.number];
       const now = loan.isIdle ? loan.firstOf(room) : undefined;
       if (now === before) continue;
       loan.offered[room.number] = now;
-      if (before) this.#setOffered(before, false);
-      if (now) this.#setOffered(now, true);
+      if (before) this.#reneed(before, needOf(room, false));
+      if (now) this.#reneed(now, needOf(room, true));
     }
   }
 
-  #setOffered(lane: RunLane, isOffered: boolean): void {
-    lane.offer(isOffered);
-    this.#refresh(lane.brood);
+  #reneed(lane: Lane, need: number): void {
+    lane.become(need);
+    this.#resettle(lane.branch);
   }
 
   // ---- waiting ----------------------------------------------------------------------------------------------------
 
   #newRun(update: BranchEntry, options: RequestOptions): RunEntry {
-    invariant(update.kind === 'update', `a run is requested for an update, not for ${nameOf(update)}`);
-    invariant(!update.isRemoved, `${nameOf(update)} was removed and takes no more requests`);
+    if (update.kind !== 'update') refuse(`a run is requested for an update, not for ${nameOf(update)}`);
+    if (update.isRemoved) refuse(`${nameOf(update)} was removed and takes no more requests`);
     const lender = options.lender && runOf(options.lender);
-    invariant(!lender || lender.state === 'granted', 'a lender must be in flight');
-    invariant(!lender || lender.brood.parent === update, 'a lender belongs to the update of its children');
-    const brood = this.#broodOf(update, lender);
-    return new RunEntry(++this.#sequence, brood, this.#rooms.named(options.runnerClass), checkedLoad(options), options);
+    if (lender && lender.update !== update) refuse('a lender belongs to the update of its children');
+    const room = this.#rooms.named(options.runnerClass);
+    const run = new RunEntry(++this.#sequence, this.#broodOf(update, lender), room, checkedLoad(options), options);
+    if (run.brood.loan) this.#pend(run.brood.loan, 1);
+    if (run.component === undefined) return run;
+    const twins = this.#twins.get(run.component);
+    if (twins) twins.push(run);
+    else this.#twins.set(run.component, [run]);
+    return run;
   }
 
   #broodOf(update: BranchEntry, lender: RunEntry | undefined): Brood {
@@ -402,147 +358,133 @@ export class AdmissionTree {
 
   #queue(run: RunEntry): void {
     run.state = 'waiting';
-    run.brood.roomLane(run.room).add(run);
-    this.#recount(run, 1, 0, 0, 0);
+    run.lane.runs?.push(run);
+    this.#recount(run.brood, NO_LOAD, 1, 0, 0, 0);
+    this.#lineUp(run);
   }
 
-  #dequeue(run: RunEntry): void {
-    run.brood.roomLane(run.room).remove(run);
-    this.#recount(run, -1, 0, 0, 0);
+  #unqueue(run: RunEntry): void {
+    run.lane.runs?.remove(run);
+    this.#recount(run.brood, NO_LOAD, -1, 0, 0, 0);
+    this.#lineUp(run);
     if (this.#isLimited) this.#settleOwed(run);
   }
 
+  #lineUp({ brood: { loan }, lane, room }: RunEntry): void {
+    if (!loan) return;
+    loan.lineUp(lane, room);
+    this.#pace(loan);
+  }
+
   #withdraw(run: RunEntry): void {
-    if (run.state === 'waiting') this.#dequeue(run);
-    else this.#unfollow(run);
+    if (run.state === 'waiting') this.#unqueue(run);
+    else run.brood.followers.remove(run);
     run.state = 'ended';
-    this.#components.leave(run);
+    if (run.component !== undefined) this.#forget(run, run.component);
     if (run.brood.loan) this.#pend(run.brood.loan, -1);
+    this.#prune(run.brood);
   }
 
   // ---- one execution of a component at a time (A9) ----------------------------------------------------------------
 
+  #leaderOf({ component }: RunEntry): RunEntry | undefined {
+    return component === undefined ? undefined : this.#twins.get(component)?.find(({ state }) => state === 'granted');
+  }
+
   #follow(run: RunEntry): void {
     run.state = 'following';
     run.brood.followers.push(run);
-    this.#countFollowing(run, 1);
-  }
-
-  #unfollow(run: RunEntry): void {
-    run.brood.followers.remove(run);
-    this.#countFollowing(run, -1);
   }
 
   #makeTwinsFollow(run: RunEntry): void {
-    for (const twin of this.#components.othersThan(run)) {
+    for (const twin of this.#twins.get(run.component as string) ?? []) {
       if (twin.state !== 'waiting') continue;
-      this.#dequeue(twin);
+      this.#unqueue(twin);
       this.#follow(twin);
       if (twin.brood.loan) this.#offer(twin.brood.loan);
     }
   }
 
-  /** Followers of a version that has succeeded are served; the others wait for slots again, with their old arrival numbers. */
-  #settleTwins(run: RunEntry, ending: 'succeeded' | 'failed'): readonly RunEntry[] {
-    const twins = this.#components.othersThan(run);
-    this.#components.leave(run);
-    // A run that was taken over under another parent has a second grant for a moment: then its twins go on following that one.
-    if (twins.some(({ state }) => state === 'granted')) return [];
+  /** Followers of a version that succeeded are served; the others wait for slots again, with their old arrival numbers. */
+  #settleTwins(run: RunEntry, ending: 'succeeded' | 'failed'): readonly Run[] {
+    const twins = this.#forget(run, run.component as string);
+    // A run that was taken over under another parent has a second grant for a moment: its twins go on following that one.
+    if (twins.some(({ state }) => state === 'granted')) return NOBODY;
     const reused: RunEntry[] = [];
     for (const twin of twins) {
-      if (twin.state !== 'following') continue;
       if (ending === 'succeeded' && twin.version !== undefined && twin.version === run.version) {
         this.#withdraw(twin);
-        this.#prune(twin.brood);
         reused.push(twin);
       } else {
-        this.#unfollow(twin);
+        twin.brood.followers.remove(twin);
         this.#sequence++;
         this.#queue(twin);
-        // Its lender's loan may be idle since the run ended, and nobody waited for it then.
-        if (twin.brood.loan) this.#offer(twin.brood.loan);
       }
     }
     return reused;
   }
 
-  #countFollowing(run: RunEntry, change: 1 | -1): void {
-    for (let branch: BranchEntry | undefined = run.brood; branch; branch = branch.parent) branch.following += change;
+  /** The other runs of its component. */
+  #forget(run: RunEntry, component: string): readonly RunEntry[] {
+    const others = (this.#twins.get(component) ?? []).filter((twin) => twin !== run);
+    if (others.length > 0) this.#twins.set(component, others);
+    else this.#twins.delete(component);
+    return others;
   }
 
-  // ---- limits (A11) -----------------------------------------------------------------------------------------------
+  // ---- counts, limits, branches -------------------------------------------------------------------------------------
+
+  /** A3: the one writer of counts, for a branch and all above it; keeps the order of waiting in step with them. */
+  #recount(from: BranchEntry, load: Load, waiting: number, slots: number, inFlight: number, executing: number): void {
+    const direction = slots < 0 ? EARLIER : slots > 0 ? LATER : EITHER; // R3
+    for (let branch: BranchEntry | undefined = from; branch; branch = branch.parent) {
+      branch.waiting += waiting;
+      if (waiting > 0 && branch.waiting === 1) branch.since = this.#sequence;
+      branch.heldSlots += slots;
+      if (slots > 0) branch.servedAt = this.#sequence;
+      branch.inFlight += inFlight;
+      branch.executing += executing;
+      if (load !== NO_LOAD) branch.countLoad(load, inFlight, executing);
+      branch.held = this.#costOf ? this.#costOf(branch) : branch.heldSlots;
+      if (this.#isLimited) branch.unstop();
+      branch.settle(direction);
+    }
+  }
+
+  /** Keys, limits or needs changed, and no count. */
+  #resettle(from: BranchEntry): void {
+    this.#recount(from, NO_LOAD, 0, 0, 0, 0);
+  }
 
   #limit(branch: BranchEntry, limits: Limits): void {
     branch.limits = checkedLimits(limits);
     this.#isLimited = true;
-    this.#refresh(branch);
+    this.#resettle(branch);
   }
 
-  /** M2. */
-  #stop(branch: BranchEntry, run: RunEntry): void {
-    const { need } = run.brood.roomLane(run.room);
-    (branch.laneThrough(need) as Lane).isStopped = true;
-    if (!isHolding(branch)) owe(branch, run);
-    for (let above: BranchEntry | undefined = branch; above; above = above.parent) above.settleLanes();
-  }
-
-  /** M3: a run started or left; those that branches on its path owe a start were overtaken, or are owed no more. */
+  /** M3: a run started or gave up; what branches on its path owe was overtaken, or is owed no more. */
   #settleOwed(run: RunEntry): void {
     for (let branch: BranchEntry | undefined = run.brood; branch; branch = branch.parent) {
       const { owed } = branch;
-      if (!owed) continue;
-      if (owed.run === run) {
+      if (owed?.run === run) {
         branch.owed = undefined;
         this.#holding.delete(branch);
-      } else if (run.state === 'granted' && run.load !== NO_LOAD && ++owed.overtaken >= OVERTAKES_MAX)
+      } else if (owed && run.state === 'granted' && run.load !== NO_LOAD && ++owed.overtaken >= OVERTAKES_MAX)
         this.#holding.add(branch);
     }
   }
 
-  // ---- counts -----------------------------------------------------------------------------------------------------
-
-  /** A3: the one writer of counts, from a run's brood up to the pool; keeps the order of waiting in step with them. */
-  #recount(run: RunEntry, waiting: number, slots: number, inFlight: number, executing: number): void {
-    const { load } = run;
-    for (let branch: BranchEntry | undefined = run.brood; branch; branch = branch.parent) {
-      branch.waiting += waiting;
-      if (waiting > 0 && branch.waiting === 1) branch.since = this.#sequence;
-      branch.heldSlots += slots;
-      branch.inFlight += inFlight;
-      branch.executing += executing;
-      if (load !== NO_LOAD) {
-        branch.loaded += executing;
-        branch.rows += inFlight * load.rows;
-        branch.bytes += inFlight * load.bytes;
-        branch.milliCards += inFlight * load.milliCards;
-      }
-      if (slots > 0) branch.servedAt = this.#sequence;
-      branch.held = this.#costOf(branch);
-      if (this.#isLimited) branch.unstop();
-      branch.settleLanes();
-    }
-  }
-
-  /** The same without a change of counts: keys, limits or offers changed. */
-  #refresh(from: BranchEntry): void {
-    for (let branch: BranchEntry | undefined = from; branch; branch = branch.parent) {
-      branch.held = this.#costOf(branch);
-      branch.unstop();
-      branch.settleLanes();
-    }
-  }
-
-  #open(kind: Branch['kind'], name: string, parent: BranchEntry | undefined): BranchEntry {
-    const order = kind === 'update' ? byArrival : this.rule.compare;
-    const branch = new BranchEntry(++this.#branches, kind, name, parent, order);
-    branch.slotsMax = this.rule.slotsMax?.(name) ?? branch.slotsMax;
-    this.#isLimited ||= branch.slotsMax < Number.POSITIVE_INFINITY;
+  #open(kind: 'source' | 'update', name: string, parent: BranchEntry): BranchEntry {
+    if (parent.kind === 'update' || parent.isRemoved) refuse(`a ${kind} cannot be opened under ${nameOf(parent)}`);
+    const branch = new BranchEntry(++this.#branches, kind, name, parent, kind === 'source' ? this.#rule : undefined);
+    branch.slotsMax = this.#rule.slotsMax?.(name) ?? branch.slotsMax;
+    this.#isLimited ||= branch.slotsMax < Number.MAX_SAFE_INTEGER;
     return branch;
   }
 
-  /** Lets go of branches that were removed and have come to rest. */
+  /** Lets go of branches that take no more requests and have come to rest. */
   #prune(from: BranchEntry): void {
-    for (let branch = from; branch.parent && branch.isRemoved && branch.isIdle; branch = branch.parent)
+    for (let branch = from; branch.parent && branch.isGone; branch = branch.parent)
       branch.parent.children.delete(branch);
   }
 }
