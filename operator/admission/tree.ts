@@ -63,6 +63,11 @@ export class AdmissionTree {
     return this.#pool;
   }
 
+  /** The limit on runs that hold a slot. */
+  get slots(): number {
+    return this.#slots;
+  }
+
   // ---- branches ---------------------------------------------------------------------------------------------------
 
   /** Opens a live source under the pool, or under the live source whose update mounted it. */
@@ -271,11 +276,26 @@ export class AdmissionTree {
     run.isExecuting = false;
     run.room.used += executing;
     run.brood.granted.remove(run);
+    if (run.borrowed && this.#pool.heldSlots > this.#slots) this.#swapSlot(run, run.borrowed);
     this.#recount(run.brood, run.load, 0, this.#passSlotOn(run) ? -1 : 0, -1, executing);
     if (run.loan) this.#close(run.loan);
     if (run.borrowed) this.#pace(run.borrowed);
     run.borrowed = undefined;
     if (run.brood.loan) this.#pend(run.brood.loan, -1);
+  }
+
+  /**
+   * A4: while more is held than the limit, after a take-over or since it was lowered, a loan goes on to a sibling that has a slot of its own,
+   * and that slot goes back; lent to one that waits, it would keep too many executing.
+   */
+  #swapSlot(run: RunEntry, loan: Loan): void {
+    for (const sibling of run.brood.granted) {
+      if (sibling.borrowed) continue;
+      sibling.borrowed = loan;
+      loan.borrower = sibling;
+      run.borrowed = undefined;
+      return;
+    }
   }
 
   /** A7: a borrower keeps the slot of a parent that ends. True: the run's own slot leaves its branch. */
