@@ -421,7 +421,6 @@ export class AdmissionTree {
       if (twin.state !== 'waiting') continue;
       this.#unqueue(twin);
       this.#follow(twin);
-      if (twin.brood.loan) this.#offer(twin.brood.loan);
     }
   }
 
