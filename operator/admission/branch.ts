@@ -8,7 +8,7 @@
 //   N2. `head` is the arrival number of the first run that it offers; 0: it offers none.
 import { type Direction, type Heap, move, type Placed, push, remove } from './heap.ts';
 import type { Owed } from './limits.ts';
-import type { Loan } from './loan.ts';
+import type { Loan, Turn } from './loan.ts';
 import type { Room } from './rooms.ts';
 import type { Contender, ServingRule } from './rules.ts';
 import { type Load, type RunEntry, RunList, RunQueue } from './run.ts';
@@ -34,6 +34,8 @@ export class Lane implements Contender, Placed, Heap<Lane> {
   readonly items: Lane[] = [];
   /** Runs of a brood that wait; undefined in other branches. */
   readonly runs: RunQueue | undefined;
+  /** Its place among the lanes that wait for its brood's loan. */
+  turn: Turn | undefined = undefined;
 
   constructor(branch: BranchEntry, need: number) {
     this.branch = branch;
