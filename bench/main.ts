@@ -4,6 +4,7 @@ import type { Bench, Report } from './report.ts';
 
 /** Each is loaded only when it is run. */
 const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
+  tree: async () => (await import('./tree.ts')).tree,
   engine: async () => (await import('./engine.ts')).engine,
   stores: async () => (await import('./stores.ts')).stores,
   sources: async () => (await import('./sources.ts')).sources,
