@@ -15,7 +15,7 @@ interface Options {
   readonly class: string;
   readonly slots: number;
   readonly gpus: number;
-  readonly name: string;
+  readonly name?: string;
   readonly data: string;
   readonly base: string;
   readonly secrets: string;
@@ -34,7 +34,7 @@ export function configure(command: Command): void {
     .option('--class <name>', 'class of runner', 'default')
     .option('--slots <n>', 'runs that are executed at once', wholeNumber, 64)
     .option('--gpus <n>', 'cards of this runner', wholeNumber, 0)
-    .option('--name <name>', 'name of this runner', `${hostname()}-${process.pid}`)
+    .option('--name <name>', 'name of this runner (default: host and process)')
     .option('--data <folder>', 'folder for clones, caches and embedded state', '.fairlead')
     .option('--base <folder>', 'folder in which relative paths of the specs start', '.')
     .option('--secrets <folder>', 'folder with a file for each key of each Secret', '/var/run/fairlead/secrets')
@@ -45,7 +45,7 @@ export function configure(command: Command): void {
 async function run(options: Options): Promise<void> {
   const runner = startRunner({
     identity: {
-      runner: options.name,
+      runner: options.name ?? `${hostname()}-${process.pid}`,
       pipeline: options.pipeline,
       runnerClass: options.class,
       slots: options.slots,
