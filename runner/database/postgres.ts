@@ -44,6 +44,9 @@ export class Postgres implements Queryable {
     });
     // A connection that breaks while it is idle is replaced at its next use; the pool has dropped it already.
     this.#pool.on('error', () => undefined);
+    // The pool takes its listener off before it hands a new connection over. Should the server's last words come in the same packet as its
+    // first, nobody would listen, and that would end the process; the next query fails all the same.
+    this.#pool.on('connect', (client) => void client.on('error', () => undefined));
   }
 
   async rows<T extends readonly unknown[]>(sql: string, values: readonly unknown[] = []): Promise<T[]> {

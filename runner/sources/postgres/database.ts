@@ -87,6 +87,8 @@ export class Database {
       allowExitOnIdle: true,
     });
     pool.on('connect', (client) => {
+      // While it is in use the pool does not listen to it: a connection that breaks then fails its query, not the process.
+      client.on('error', () => {});
       client.query(SETTINGS).catch(() => {});
     });
     // A connection that breaks while it is idle is replaced at the next query.
