@@ -19,6 +19,7 @@ import { refuse } from './refuse.ts';
 import { Rooms } from './rooms.ts';
 import { fewestHeldFirst, type ServingRule } from './rules.ts';
 import { type Load, NO_LOAD, RunEntry } from './run.ts';
+import { snapshotOf, type TreeSnapshot } from './snapshot.ts';
 import type {
   Branch,
   Limits,
@@ -195,6 +196,11 @@ export class AdmissionTree {
   closeLoan(lender: Run): readonly Run[] {
     this.#close(loanOf(runOf(lender))); // also of a run that has not lent yet
     return this.#serve();
+  }
+
+  /** A picture for people: cheap, and apart from what the tree does next. */
+  snapshot(): TreeSnapshot {
+    return snapshotOf(this.#pool, this.#slots, this.#rooms);
   }
 
   /** Counts again the slow way; one sentence for each thing that does not hold (A3). */

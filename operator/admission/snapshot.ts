@@ -1,0 +1,71 @@
+// A picture of the tree at one moment, for people: nothing in it can change the tree, and the tree changes nothing in it.
+// It costs by branches and followers, not by waiting runs. Branches stand in order of opening, classes in the order in which they were named.
+import { type BranchEntry, Brood } from './branch.ts';
+import type { Rooms } from './rooms.ts';
+import type { Limits } from './types.ts';
+
+export interface BranchSnapshot {
+  /** Order of opening. */
+  readonly number: number;
+  readonly kind: 'pool' | 'source' | 'update';
+  readonly name: string;
+  /** Slots that its subtree holds; a loan counts once (A7). */
+  readonly heldSlots: number;
+  /** What the serving rule compares: slots, bytes, or thousandths of the dominant share (A11). */
+  readonly held: number;
+  readonly weight: number;
+  readonly executing: number;
+  /** Executing runs, and parents that wait for children (A4). */
+  readonly inFlight: number;
+  readonly waiting: number;
+  /** Runs that wait, without a slot, for another run of their component (A9). */
+  readonly following: number;
+  /** Arrival number at which its present spell of waiting began; absent: nothing below it waits. */
+  readonly since?: number;
+  /** Declared by its runs in flight. */
+  readonly rows: number;
+  readonly bytes: number;
+  readonly limits?: Limits;
+  readonly children: readonly BranchSnapshot[];
+}
+
+export interface TreeSnapshot {
+  /** The limit; held slots are those of the pool. */
+  readonly slots: number;
+  readonly classes: readonly { readonly name: string; readonly size: number; readonly used: number }[];
+  readonly pool: BranchSnapshot;
+}
+
+export function snapshotOf(pool: BranchEntry, slots: number, rooms: Rooms): TreeSnapshot {
+  const classes = rooms.all.flatMap(({ name, size, used }) => (name === undefined ? [] : [{ name, size, used }]));
+  return { slots, classes, pool: branchSnapshot(pool) };
+}
+
+function branchSnapshot(branch: BranchEntry): BranchSnapshot {
+  const { number, name, heldSlots, held, weight, executing, inFlight, waiting, rows, bytes, limits } = branch;
+  const children = [...branch.children].filter((child) => !(child instanceof Brood)).map(branchSnapshot);
+  return {
+    number,
+    kind: branch.kind === 'brood' ? 'update' : branch.kind,
+    name,
+    heldSlots,
+    held,
+    weight,
+    executing,
+    inFlight,
+    waiting,
+    following: followingBelow(branch),
+    ...(waiting > 0 && { since: branch.since }),
+    rows,
+    bytes,
+    ...(limits && { limits: { ...limits } }),
+    children,
+  };
+}
+
+function followingBelow(branch: BranchEntry): number {
+  if (branch instanceof Brood) return [...branch.followers].length;
+  let following = 0;
+  for (const child of branch.children) following += followingBelow(child);
+  return following;
+}
