@@ -1,3 +1,4 @@
+export type { Explanation, Level, RunHistory, Standing } from './explain.ts';
 export type { Contender, ServingRule } from './rules.ts';
 export { fewestHeldFirst, fifo, fixedShare, roundRobin, strictPriority } from './rules.ts';
 export type { BranchSnapshot, TreeSnapshot } from './snapshot.ts';

@@ -12,6 +12,7 @@ import { auditOf } from './audit.ts';
 import { BranchEntry, Brood, below, firstRun, type Lane, needOf } from './branch.ts';
 import { checkedLimits, checkedLoad, checkedSlots, checkedWeight, entryOf, loanOf, nameOf, runOf } from './checks.ts';
 import { costOf } from './cost.ts';
+import { type Explanation, explanationOf, type RunHistory } from './explain.ts';
 import { EARLIER, EITHER, LATER } from './heap.ts';
 import { isHolding, OVERTAKES_MAX, owe, stopperOf } from './limits.ts';
 import type { Loan } from './loan.ts';
@@ -196,6 +197,14 @@ export class AdmissionTree {
   closeLoan(lender: Run): readonly Run[] {
     this.#close(loanOf(runOf(lender))); // also of a run that has not lent yet
     return this.#serve();
+  }
+
+  /** Why a run waits and who comes first; `history` gives it a time. Costs by its update's waiting runs and the branches beside its path. */
+  explain(run: Run, history?: RunHistory): Explanation {
+    const entry = runOf(run);
+    const twins = entry.component === undefined ? [] : (this.#twins.get(entry.component) ?? []);
+    const leader = twins.find(({ state }) => state === 'granted');
+    return explanationOf(entry, this.#rooms, leader, this.#slots, history);
   }
 
   /** A picture for people: cheap, and apart from what the tree does next. */

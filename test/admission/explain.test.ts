@@ -1,0 +1,74 @@
+// What `why` is made of: the compared keys of the branches, in the words of the rules.
+import { describe, expect, test } from 'vitest';
+import { World } from './world.ts';
+
+describe('a run that waits is explained', () => {
+  test('for a slot: who comes first at each level with what they hold, and how many grants that makes', () => {
+    const world = new World({ slots: 3 });
+    const [docs, code] = [world.source('docs'), world.source('code')];
+    const [fix, cycle, other] = [world.update('fix', docs), world.update('cycle', docs), world.update('other', code)];
+    world.askMany(cycle, 'c', 3);
+    world.askMany(fix, 'f', 1);
+    world.askMany(other, 'o', 1);
+    const [, last] = world.askMany(cycle, 'later', 2);
+    const why = world.tree.explain(last!);
+    expect(why).toMatchObject({ waitsFor: 'slot', olderRuns: 1, grantsBefore: 3 });
+    expect(
+      why.levels.map(({ branch, ahead }) => [branch.name, branch.held, ahead.map(({ name, held }) => [name, held])]),
+    ).toEqual([
+      ['docs', 3, [['code', 0]]],
+      ['cycle', 3, [['fix', 0]]],
+    ]);
+    expect(why).not.toHaveProperty('estimate');
+  });
+
+  test('the grants that it names are those that then happen', () => {
+    const world = new World({ slots: 1 });
+    const held = world.ask(world.update('first'), 'held');
+    for (const name of ['a', 'b', 'c']) world.ask(world.update(name), name);
+    const run = world.ask(world.update('mine'), 'mine');
+    const { grantsBefore } = world.tree.explain(run);
+    const before = world.granted.length;
+    for (let next: typeof held | undefined = held; run.state === 'waiting' && next; next = world.inFlight()[0])
+      world.end(next);
+    expect(world.granted.length - before - 1).toBe(grantsBefore);
+  });
+
+  test('with history: the time until as many slots have freed, and what that rests on', () => {
+    const world = new World({ slots: 4 });
+    const runs = world.askMany(world.update('u'), 'r', 12);
+    const basis = { runs: 50, meanRunMs: 1_000 };
+    expect(world.tree.explain(runs[11]!, basis).estimate).toEqual({ waitMs: 2_000, basis });
+    expect(world.tree.explain(runs[11]!, { runs: 0, meanRunMs: 0 })).not.toHaveProperty('estimate');
+  });
+
+  test('for room in its class, for a limit, for another run of its component, or for nothing', () => {
+    const world = new World({ slots: 8, rooms: { cpu: 8, gpu: 0 } });
+    const bounded = world.tree.openSource(world.pool, 'bounded', { limits: { rows: 1 } });
+    const [update, limited] = [world.update('u'), world.update('l', bounded)];
+    const options = { runnerClass: 'cpu', component: 'c', version: '1' };
+    const first = world.ask(update, 'first', options);
+    world.ask(limited, 'fills', { runnerClass: 'cpu', rows: 1 });
+    const reasons = [
+      world.ask(update, 'card', { runnerClass: 'gpu' }),
+      world.ask(limited, 'rows', { runnerClass: 'cpu', rows: 1 }),
+      world.ask(update, 'twin', options),
+      first,
+    ].map((run) => world.tree.explain(run));
+    expect(reasons.map(({ waitsFor, of }) => [waitsFor, of])).toEqual([
+      ['class', 'gpu'],
+      ['limit', 'bounded'],
+      ['component', String(first.number)],
+      ['nothing', undefined],
+    ]);
+  });
+
+  test('explaining changes nothing', () => {
+    const world = new World({ slots: 1 });
+    const runs = world.askMany(world.update('u'), 'r', 3);
+    const before = world.tree.snapshot();
+    for (const run of runs) world.tree.explain(run);
+    expect(world.tree.snapshot()).toEqual(before);
+    expect(world.tree.audit()).toEqual([]);
+  });
+});
