@@ -1,5 +1,5 @@
 // Reads the content of a run's item, once: every caller of the run gets the same bytes.
-import type { Item } from '../sdk/index.ts';
+import { type Item, StepError } from '../sdk/index.ts';
 import type { Attempts } from './attempts.ts';
 import { RunFailure } from './failure.ts';
 import type { ItemContent, Source } from './ports.ts';
@@ -29,7 +29,7 @@ export class Content {
 
   /** The content for a step; the item must be there and within the step's own bound. */
   async need(maxBytes: number): Promise<ItemContent> {
-    const content = await this.read(maxBytes);
+    const content = await this.read(maxBytes).catch(asStepError);
     if (content === undefined) {
       throw new RunFailure({
         class: 'transient',
@@ -37,10 +37,10 @@ export class Content {
       });
     }
     if (content.bytes.byteLength > maxBytes) {
-      throw new RunFailure({
-        class: 'too-large',
-        message: `${this.#item.key} is too large: ${content.bytes.byteLength} bytes, at most ${maxBytes} are read`,
-      });
+      throw new StepError(
+        'too-large',
+        `${this.#item.key} is too large: ${content.bytes.byteLength} bytes, at most ${maxBytes} are read`,
+      );
     }
     return content;
   }
@@ -50,6 +50,14 @@ export class Content {
     const { key, version } = this.#item;
     return cancellation.race(this.#source.read(key, version, { signal: cancellation.signal, maxBytes }));
   }
+}
+
+/** Steps know `too-large` as a class of StepError, whichever of source and run found it out: some skip such items. */
+function asStepError(thrown: unknown): never {
+  if (thrown instanceof RunFailure && thrown.error.class === 'too-large') {
+    throw new StepError('too-large', thrown.error.message, { cause: thrown });
+  }
+  throw thrown;
 }
 
 /** The source that a run's item belongs to. */
