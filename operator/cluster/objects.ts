@@ -1,28 +1,8 @@
 // The few facts about Kubernetes objects that every part of this room needs.
+import type { StoredMeta } from '../reconcile/index.ts';
 
-/** Metadata that Fairlead reads or writes. */
-export interface ObjectMeta {
-  readonly name: string;
-  readonly namespace?: string;
-  readonly uid?: string;
-  readonly resourceVersion?: string;
-  readonly generation?: number;
-  readonly creationTimestamp?: string;
-  readonly deletionTimestamp?: string;
-  readonly labels?: Readonly<Record<string, string>>;
-  readonly annotations?: Readonly<Record<string, string>>;
-  readonly finalizers?: readonly string[];
-  readonly ownerReferences?: readonly OwnerReference[];
-}
-
-export interface OwnerReference {
-  readonly apiVersion: string;
-  readonly kind: string;
-  readonly name: string;
-  readonly uid: string;
-  readonly controller?: boolean;
-  readonly blockOwnerDeletion?: boolean;
-}
+/** Metadata that Fairlead reads or writes: what reconcilers see of it, whose port this room implements. */
+export type ObjectMeta = StoredMeta;
 
 /** Any object of the API server, as plain JSON. */
 export interface KubeObject {
