@@ -16,14 +16,22 @@ import {
   type UpdateProgress,
   type Uplink,
 } from '../../runner/protocol/index.ts';
-import { AdmissionTree, type Limits, type ServingRule } from '../admission/index.ts';
+import {
+  AdmissionTree,
+  type Explanation,
+  type Limits,
+  type RunHistory,
+  type ServingRule,
+  type TreeSnapshot,
+} from '../admission/index.ts';
 import type { Clock } from '../clock.ts';
 import { Adoption } from './adoption.ts';
 import type { LiveRun } from './live-run.ts';
+import { pictureOf, type RunPicture } from './look.ts';
 import type { SourceSettings, SourceStart } from './open-update.ts';
 import { type Defer, Outbox } from './outbox.ts';
 import { Placement } from './placement.ts';
-import type { DispatchEvents } from './ports.ts';
+import type { DispatchEvents, RunView } from './ports.ts';
 import { Runs } from './runs.ts';
 import { Seat } from './seat.ts';
 import type { UpdateObserver, UpdateStart, UpdateView } from './update.ts';
@@ -252,6 +260,32 @@ export class Dispatcher {
   /** Live runs of all kinds. */
   get liveRuns(): number {
     return this.#runs.size;
+  }
+
+  /** A picture of the tree: cheap, and apart from what it does next. */
+  snapshot(): TreeSnapshot {
+    return this.#tree.snapshot();
+  }
+
+  run(number: RunNumber): RunPicture | undefined {
+    const run = this.#runs.get(number);
+    return run && pictureOf(run);
+  }
+
+  /** Live runs of which this holds, oldest first, `max` at the most. Costs by live runs up to the last one found. */
+  findRuns(holds: (run: RunView) => boolean, max: number): RunPicture[] {
+    const found: RunPicture[] = [];
+    for (const run of this.#runs.all()) {
+      if (found.length >= max) break;
+      if (holds(run)) found.push(pictureOf(run));
+    }
+    return found;
+  }
+
+  /** Why a run waits; undefined: it is not in the tree. `history` gives it a time. */
+  explain(number: RunNumber, history?: RunHistory): Explanation | undefined {
+    const state = this.#runs.get(number)?.state;
+    return state?.phase === 'asked' ? this.#tree.explain(state.ask, history) : undefined;
   }
 
   /** Recomputes every count the slow way and throws where one is wrong. */

@@ -1,4 +1,6 @@
 export { Dispatcher, type DispatcherOptions, type JoinedRunner, type RunnerStart } from './dispatcher.ts';
+export { fanOut } from './fan-out.ts';
+export type { RunPhase, RunPicture } from './look.ts';
 export type { SourceSettings, SourceStart } from './open-update.ts';
 export type { Defer } from './outbox.ts';
 export type * from './ports.ts';

@@ -10,15 +10,19 @@ import { type RunnerReport, type Specs, SpecsSchema } from '../../runner/protoco
 import type { Clock } from '../clock.ts';
 import {
   type Defer,
+  type DispatchEvents,
   Dispatcher,
+  fanOut,
   type JoinedRunner,
   type RunnerStart,
   type Seat,
+  type SeatPhase,
   type UpdateEnding,
   type UpdateView,
 } from '../dispatch/index.ts';
 import { type CycleWish, PipelineTriggers, SourceTriggers } from '../triggers/index.ts';
 import { Activity, OWN_UPDATES, type SourceActivity } from './activity.ts';
+import { Recent } from './recent.ts';
 import { type Past, Records } from './records.ts';
 import { changesResults, commonClass, type HostSpecs, limitsOf, triggerSettings } from './specs.ts';
 
@@ -38,6 +42,8 @@ export interface PipelineHostOptions {
   readonly epoch: number;
   readonly specs: HostSpecs;
   readonly observer?: HostObserver;
+  /** Others that follow the dispatcher, such as metrics. */
+  readonly followers?: readonly DispatchEvents[];
   readonly defer?: Defer;
   /** What is known of a source from before, when the host starts. */
   readonly past?: (source: string | undefined) => SourcePast | undefined;
@@ -57,6 +63,16 @@ export interface RunnerOnHost {
   /** It drains and has nothing left. */
   readonly isDrained: boolean;
   readonly idleSinceMs?: number;
+}
+
+/** A runner as people look at it. */
+export interface RunnerPicture {
+  readonly name: string;
+  readonly class: string;
+  readonly phase: SeatPhase;
+  readonly slots: number;
+  /** Runs that execute there; parents whose slot is lent do not count. */
+  readonly executing: number;
 }
 
 export interface ClassDemand {
@@ -84,6 +100,8 @@ export type Wish = CycleWish;
 export class PipelineHost {
   readonly name: string;
   readonly dispatcher: Dispatcher;
+  /** What happened lately, for people. */
+  readonly recent: Recent;
   readonly #options: PipelineHostOptions;
   readonly #clock: Clock;
   readonly #activity: Activity;
@@ -100,12 +118,13 @@ export class PipelineHost {
     this.#options = options;
     this.#clock = clock;
     this.#activity = new Activity(() => this.#demandChanged());
+    this.recent = new Recent(clock);
     const limits = limitsOf(specs.pipeline.limits);
     this.dispatcher = new Dispatcher({
       clock,
       epoch,
       slotsMax: specs.slotsMax,
-      events: this.#activity,
+      events: fanOut([this.#activity, this.recent, ...(options.followers ?? [])]),
       onAdopted: (update) => this.#adopted(update),
       ...(limits !== undefined && { limits }),
       ...(defer !== undefined && { defer }),
@@ -294,6 +313,17 @@ export class PipelineHost {
 
   nextCycleAtMs(source: string): number | undefined {
     return this.#sources.get(source)?.triggers.dueAtMs;
+  }
+
+  /** Runners that are connected, in the order in which they joined. */
+  get runners(): readonly RunnerPicture[] {
+    return [...this.#seats.values()].map(({ seat, runner }) => ({
+      name: runner,
+      class: seat.runnerClass,
+      phase: seat.phase,
+      slots: seat.slots,
+      executing: seat.executing,
+    }));
   }
 
   get sources(): Iterable<string> {

@@ -1,0 +1,166 @@
+// Why something waits: an update, an item or a run, in data and in sentences that `fairlead why` and the dashboard print as they are.
+//   W1. What decides is asked of the tree itself (`explain`), never worked out a second time.
+import type { Explanation, Level, RunHistory, Standing } from '../admission/index.ts';
+import type { RunPicture } from '../dispatch/index.ts';
+import type { PipelineHost, UpdateRecord } from '../host/index.ts';
+import { updatesOf } from './views.ts';
+
+export interface RunWhy {
+  readonly run: RunPicture;
+  /** Since it asked. */
+  readonly sinceMs: number;
+  /** Absent: it does not wait in the tree. */
+  readonly explanation?: Explanation;
+  readonly says: readonly string[];
+}
+
+export interface Why {
+  readonly pipeline: string;
+  readonly subject: string;
+  readonly kind: 'run' | 'update' | 'item' | 'unknown';
+  /** The update that was asked for, or that of the item's run. */
+  readonly update?: UpdateRecord;
+  /** Runs that answer the question, oldest first. */
+  readonly runs: readonly RunWhy[];
+  readonly says: readonly string[];
+}
+
+const RUNS_MAX = 20;
+
+/** `subject`: the number of a run, the name of an update, a component path, or the key of an item. */
+export function whyOf(host: PipelineHost, subject: string, nowMs: number): Why {
+  const { dispatcher } = host;
+  const number = /^\d+$/.test(subject) ? Number(subject) : undefined;
+  const run = number === undefined ? undefined : dispatcher.run(number);
+  if (run !== undefined) return answer(host, subject, 'run', [run], nowMs);
+  const update = updatesOf(host, nowMs).find(({ name }) => name === subject);
+  if (update !== undefined || dispatcher.updates.has(subject)) {
+    const ofUpdate = dispatcher.findRuns((one) => one.update.name === subject, RUNS_MAX);
+    return answer(host, subject, 'update', ofUpdate, nowMs, update);
+  }
+  const suffix = `/${subject}`;
+  const ofItem = dispatcher.findRuns(
+    (one) => one.path === subject || one.path.endsWith(suffix) || one.update.start.key === subject,
+    RUNS_MAX,
+  );
+  return answer(host, subject, ofItem.length > 0 ? 'item' : 'unknown', ofItem, nowMs);
+}
+
+function answer(
+  host: PipelineHost,
+  subject: string,
+  kind: Why['kind'],
+  runs: readonly RunPicture[],
+  nowMs: number,
+  update?: UpdateRecord,
+): Why {
+  const found = update ?? updatesOf(host, nowMs).find(({ name }) => name === runs[0]?.update);
+  const whys = runs.map((run) => runWhy(host, run, nowMs));
+  return {
+    pipeline: host.name,
+    subject,
+    kind,
+    ...(found !== undefined && { update: found }),
+    runs: whys,
+    says: summary(host, subject, kind, found, whys),
+  };
+}
+
+function runWhy(host: PipelineHost, run: RunPicture, nowMs: number): RunWhy {
+  const explanation = host.dispatcher.explain(run.number, host.recent.history);
+  return {
+    run,
+    sinceMs: Math.max(0, nowMs - run.requestedAtMs),
+    ...(explanation !== undefined && { explanation }),
+    says: explanation === undefined ? [phaseSays(run)] : explanationSays(host, run, explanation),
+  };
+}
+
+function summary(
+  host: PipelineHost,
+  subject: string,
+  kind: Why['kind'],
+  update: UpdateRecord | undefined,
+  runs: readonly RunWhy[],
+): string[] {
+  if (kind === 'unknown')
+    return [
+      `nothing of ${host.name} that is live or remembered is called ${subject}: it is not waiting. Names are those of \`fairlead updates\`, keys those of the source.`,
+    ];
+  if (runs.length > 0) return [];
+  if (update === undefined) return ['its last run has just ended'];
+  const ended = update.result === 'Running' ? 'it has no live run at this moment' : `it ended ${update.result}`;
+  return [update.message === undefined ? ended : `${ended}: ${update.message}`];
+}
+
+function phaseSays(run: RunPicture): string {
+  const where = run.runner === undefined ? '' : ` on ${run.runner}`;
+  const stopping = run.cancelledWhy === undefined ? '' : `; it was told to stop: ${run.cancelledWhy}`;
+  switch (run.phase) {
+    case 'executing':
+      return `it executes${where}, attempt ${run.attempt}${stopping}`;
+    case 'waitingForChildren':
+      return `its ${run.children} children work${where}; its slot is lent to one of them${stopping}`;
+    case 'backoff':
+      return `attempt ${run.attempt} failed in a way that may pass; it holds no slot and asks again after its back-off`;
+    case 'watching':
+      return `it watches the source${where} and takes no slot`;
+    case 'unplaced':
+      return 'it waits for a runner: none is connected that may take it';
+    default:
+      return 'it does not wait';
+  }
+}
+
+function explanationSays(host: PipelineHost, run: RunPicture, explanation: Explanation): string[] {
+  const { waitsFor, of, grantsBefore, estimate } = explanation;
+  const { slotsMax } = host.specs;
+  if (waitsFor === 'component')
+    return [`it waits for run ${of ?? 'of its component'}, which executes the same component`];
+  if (waitsFor === 'class' && host.runners.length === 0) return ['it waits for a runner: none is connected yet'];
+  if (waitsFor === 'class')
+    return [
+      `runners of class ${of} have no room${rank(grantsBefore)}`,
+      `what would change it: more \`slots\` or a higher \`max\` of runners of class ${run.runnerClass ?? of}`,
+    ];
+  if (waitsFor === 'limit')
+    return [
+      `the limit on rows or bytes in flight of ${of === '' ? 'the Pipeline' : of} is reached${rank(grantsBefore)}`,
+      'what would change it: a higher `limits`, or the end of runs that declared rows or bytes',
+    ];
+  if (waitsFor === 'nothing') return ['it does not wait'];
+  return [
+    `it waits for one of ${slotsMax} slots${rank(grantsBefore)}`,
+    ...explanation.levels.flatMap(levelSays),
+    ...(explanation.olderRuns > 0 ? [`${explanation.olderRuns} older runs of its own update go first`] : []),
+    ...estimateSays(estimate),
+    `what would change it: more slots (\`maxInflightComponents\`, now ${slotsMax}), or a higher \`weight\` of its LiveSource`,
+  ];
+}
+
+const rank = (grantsBefore: number): string =>
+  grantsBefore === 0 ? '; it is next' : `; at least ${grantsBefore} grants go before it`;
+
+const AHEAD_SHOWN = 5;
+
+function levelSays({ branch, ahead }: Level): string[] {
+  if (ahead.length === 0) return [];
+  const names = ahead.slice(0, AHEAD_SHOWN).map(standingSays).join(', ');
+  const more = ahead.length > AHEAD_SHOWN ? ` and ${ahead.length - AHEAD_SHOWN} more` : '';
+  return [`served before ${standingSays(branch)}: ${names}${more}`];
+}
+
+function standingSays({ kind, name, held, weight }: Standing): string {
+  const weighted = weight === 1 ? '' : `, weight ${weight}`;
+  return `${kind} ${name} (holds ${held}${weighted})`;
+}
+
+function estimateSays(estimate: { readonly waitMs: number; readonly basis: RunHistory } | undefined): string[] {
+  if (estimate === undefined) return ['no time can be told: no run has ended yet'];
+  const { waitMs, basis } = estimate;
+  return [
+    `about ${seconds(waitMs)} from now, by the last ${basis.runs} runs, which took ${seconds(basis.meanRunMs)} on average`,
+  ];
+}
+
+const seconds = (ms: number): string => (ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`);
