@@ -22,7 +22,10 @@ export function fanOut(followers: readonly DispatchEvents[]): DispatchEvents {
       return tell === undefined ? [] : [tell.bind(one)];
     });
     if (tellers.length === 1) all[event] = tellers[0]!;
-    else if (tellers.length > 1) all[event] = (...told) => tellers.forEach((tell) => tell(...told));
+    else if (tellers.length > 1)
+      all[event] = (...told) => {
+        for (const tell of tellers) tell(...told);
+      };
   }
   return all as DispatchEvents;
 }
