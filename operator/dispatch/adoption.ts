@@ -19,6 +19,7 @@ import type {
   RunnerReport,
   RunOrder,
   RunOutcome,
+  RunTrace,
 } from '../../runner/protocol/index.ts';
 import type { AdmissionTree, Branch, Run } from '../admission/index.ts';
 import type { LiveRun } from './live-run.ts';
@@ -102,7 +103,7 @@ export class Adoption {
       mounts: mounts.filter((mount) => !this.#reunite(run, mount)),
     }));
     for (const { run, mounts } of unknown) for (const mount of mounts) this.#adoptMount(run, mount);
-    for (const { order, outcome } of report.ended) this.#adoptEnd(seat, order, outcome);
+    for (const { order, outcome, trace } of report.ended) this.#adoptEnd(seat, order, outcome, trace);
     for (const { run, changes } of report.changes) {
       const watcher = runs.get(run);
       if (watcher !== undefined) updates.changed(watcher, changes);
@@ -188,19 +189,19 @@ export class Adoption {
   }
 
   /** A run ended without an operator: its parent is answered, or its update ends. */
-  #adoptEnd(seat: Seat, order: RunOrder, outcome: RunOutcome): void {
+  #adoptEnd(seat: Seat, order: RunOrder, outcome: RunOutcome, trace?: RunTrace): void {
     const { runs } = this.#options;
     const { parentRun, path } = order;
     if (parentRun === undefined) {
       const root = this.#adoptRun(seat, order);
-      if (root !== undefined) runs.exited(root, outcome);
+      if (root !== undefined) runs.exited(root, outcome, trace);
       return;
     }
     const phantom = this.#phantomOf(order);
     if (phantom !== undefined) {
       this.#phantoms.delete(phantom);
       runs.reseat(phantom, order.token, seat);
-      runs.exited(phantom, outcome);
+      runs.exited(phantom, outcome, trace);
     } else {
       const parent = runs.get(parentRun);
       if (parent === undefined) return;

@@ -12,6 +12,7 @@ import {
   type Runner,
   type RunnerReport,
   type RunOutcome,
+  type RunTrace,
   type SourceChange,
   type UpdateProgress,
   type Uplink,
@@ -34,7 +35,7 @@ import { Placement } from './placement.ts';
 import type { DispatchEvents, RunView } from './ports.ts';
 import { Runs } from './runs.ts';
 import { Seat } from './seat.ts';
-import type { UpdateObserver, UpdateStart, UpdateView } from './update.ts';
+import type { Cause, UpdateObserver, UpdateStart, UpdateView } from './update.ts';
 import { Updates } from './updates.ts';
 import { Watchers } from './watchers.ts';
 
@@ -52,6 +53,8 @@ export interface DispatcherOptions {
   readonly defer?: Defer;
   /** An update that an earlier operator opened goes on here: `observe` follows it. */
   readonly onAdopted?: (update: UpdateView) => void;
+  /** Trace context of an update that is about to open, or of one that is taken over; undefined: it is not traced. */
+  readonly traceparentOf?: (update: UpdateView) => string | undefined;
   /** Every runner that was expected has reported or is gone. */
   readonly onSettled?: () => void;
 }
@@ -119,6 +122,7 @@ export class Dispatcher {
       watchers: this.#watchers,
       isSettled: () => this.#adoption.isSettled,
       onAdopted: options.onAdopted,
+      traceparentOf: options.traceparentOf ?? (() => undefined),
     });
     this.#adoption = new Adoption({
       ...shared,
@@ -227,6 +231,11 @@ export class Dispatcher {
     return this.#updates.startUpdate(start);
   }
 
+  /** Something more wants what an open update will do anyway: remembered for its trace. */
+  joinUpdate(name: string, cause: Cause): void {
+    this.#updates.joinUpdate(name, cause);
+  }
+
   cancelUpdate(name: string, why: string): void {
     this.#updates.cancelUpdate(name, why);
   }
@@ -309,10 +318,11 @@ export class Dispatcher {
     return {
       mount: (parent, request) => this.#mount(seat, parent, request),
       unmount: (parent, mount) => this.#unmount(seat, parent, mount),
-      exited: (run, outcome) => this.#exited(seat, run, outcome),
+      exited: (run, outcome, trace) => this.#exited(seat, run, outcome, trace),
       progress: (run, progress) => this.#progress(seat, run, progress),
       tookOver: (run, from, paths) => this.#tookOver(seat, run, from, paths),
       changed: (run, changes) => this.#changed(seat, run, changes),
+      measured: (stats) => this.#events.measured?.(seat.name, stats),
     };
   }
 
@@ -334,11 +344,11 @@ export class Dispatcher {
     else this.#runs.cancelAll(child, 'unmounted');
   }
 
-  #exited(seat: Seat, number: RunNumber, outcome: RunOutcome): void {
+  #exited(seat: Seat, number: RunNumber, outcome: RunOutcome, trace?: RunTrace): void {
     const run = this.#runs.on(seat, number);
     if (run === undefined) return;
     if (run.kind === 'watch') this.#watchers.exited(run, outcome);
-    else this.#runs.exited(run, outcome);
+    else this.#runs.exited(run, outcome, trace);
   }
 
   #progress(seat: Seat, number: RunNumber, progress: UpdateProgress): void {

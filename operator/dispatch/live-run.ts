@@ -49,6 +49,7 @@ export class LiveRun implements RunView {
   previousSibling: LiveRun | undefined;
   nextSibling: LiveRun | undefined;
   requestedAtMs: number;
+  grantedAtMs = 0;
 
   constructor(
     number: RunNumber,
@@ -118,7 +119,7 @@ export function orderOf(run: LiveRun, epoch: number, openUpdates: () => readonly
   if (parent !== undefined) order.parentRun = parent.number;
   if (run.losses > 0) order.losses = run.losses;
   if (run.resume !== undefined) order.resume = run.resume;
-  if (update.start.traceparent !== undefined) order.traceparent = update.start.traceparent;
+  if (update.traceparent !== undefined) order.traceparent = update.traceparent;
   if (update.root === run) addRootFields(order, update, openUpdates);
   return order;
 }

@@ -8,7 +8,7 @@ import {
 } from '../../runner/protocol/index.ts';
 import type { Branch, Limits } from '../admission/index.ts';
 import type { LiveRun } from './live-run.ts';
-import type { UpdateEnding, UpdateKind, UpdateObserver, UpdateStart, UpdateView } from './update.ts';
+import type { Cause, UpdateEnding, UpdateKind, UpdateObserver, UpdateStart, UpdateView } from './update.ts';
 
 export interface SourceSettings {
   /** Share among its siblings (A11); absent: 1. */
@@ -41,6 +41,9 @@ export class OpenSource {
   }
 }
 
+/** Causes that an update remembers; a storm of changes has more. */
+const CAUSES_MAX = 16;
+
 export class OpenUpdate implements UpdateView {
   readonly name: string;
   readonly start: UpdateStart;
@@ -62,6 +65,8 @@ export class OpenUpdate implements UpdateView {
   /** Live runs in it, the root included. */
   liveRuns = 0;
   startedAtMs?: number;
+  traceparent: string | undefined;
+  readonly causes: Cause[];
   progress: UpdateProgress = { listed: false, total: 0, done: 0, counts: NO_COUNTS };
   ending?: UpdateEnding;
   cancelledWhy: string | undefined;
@@ -79,6 +84,12 @@ export class OpenUpdate implements UpdateView {
     this.branch = place.branch;
     this.of = place.of;
     this.requestedAtMs = nowMs;
+    this.causes = (start.causes ?? []).slice(0, CAUSES_MAX);
+  }
+
+  /** Something more wants what this update will do. */
+  joinedBy(cause: Cause): void {
+    if (this.causes.length < CAUSES_MAX) this.causes.push(cause);
   }
 
   get kind(): UpdateKind {

@@ -1,5 +1,5 @@
 // Ports of dispatch: what it tells others. Nothing here changes a decision.
-import type { RunNumber, RunOutcome } from '../../runner/protocol/index.ts';
+import type { RunNumber, RunnerStats, RunOutcome, RunTrace } from '../../runner/protocol/index.ts';
 import type { UpdateEnding, UpdateView } from './update.ts';
 
 /** A live run as events show it. */
@@ -14,6 +14,8 @@ export interface RunView {
   readonly attempt: number;
   readonly losses: number;
   readonly requestedAtMs: number;
+  /** When the present attempt got its slot; 0: none has. */
+  readonly grantedAtMs: number;
 }
 
 /** Why a run got its slot now. */
@@ -32,12 +34,14 @@ export interface DispatchEvents {
   updateEnded?(update: UpdateView, ending: UpdateEnding): void;
   requested?(run: RunView): void;
   granted?(run: RunView, reason: GrantReason): void;
-  /** The run is over, executed or not. */
-  ended?(run: RunView, outcome: RunOutcome): void;
+  /** The run is over, executed or not. `trace`: where its time went, if its runner chose to say. */
+  ended?(run: RunView, outcome: RunOutcome, trace?: RunTrace): void;
   /** Its attempt ended; it asks again after `resumeAfterMs`. */
-  parked?(run: RunView, resumeAfterMs: number): void;
+  parked?(run: RunView, outcome: RunOutcome & { readonly kind: 'parked' }, trace?: RunTrace): void;
   /** Its runner went away; it asks again. */
   lost?(run: RunView, runner: string): void;
   runnerJoined?(runner: string, runnerClass: string, slots: number): void;
   runnerLeft?(runner: string, why: 'removed' | 'lost'): void;
+  /** What a runner counted since it said so last. */
+  measured?(runner: string, stats: RunnerStats): void;
 }

@@ -14,6 +14,7 @@ import {
   type RunNumber,
   type RunOrder,
   type RunOutcome,
+  type RunTrace,
 } from '../../runner/protocol/index.ts';
 import type { AdmissionTree, RequestOptions, Run } from '../admission/index.ts';
 import type { Clock } from '../clock.ts';
@@ -135,6 +136,7 @@ export class Runs {
   /** For those who count: a run that was taken over holds its slot without having been asked for. */
   #tellTaken(run: LiveRun, seat: Seat): void {
     const isLoan = run.state.phase === 'executing' && run.state.ask.loanOf !== undefined;
+    run.grantedAtMs = this.#clock.nowMs();
     this.#events.granted?.(run, { isLoan, waitedMs: 0, runner: seat.name });
   }
 
@@ -230,10 +232,10 @@ export class Runs {
   }
 
   /** The runner says that the run's attempt is over. */
-  exited(run: LiveRun, outcome: RunOutcome): void {
+  exited(run: LiveRun, outcome: RunOutcome, trace?: RunTrace): void {
     if (run.state.phase !== 'executing') return;
-    if (outcome.kind === 'parked' && run.cancelledWhy === undefined) this.#park(run, outcome);
-    else this.#end(run, outcome.kind === 'parked' ? cancelled(run.cancelledWhy) : outcome);
+    if (outcome.kind === 'parked' && run.cancelledWhy === undefined) this.#park(run, outcome, trace);
+    else this.#end(run, outcome.kind === 'parked' ? cancelled(run.cancelledWhy) : outcome, trace);
   }
 
   /** Stops a run: one that does not execute ends now, one that does is told and ends when its runner says so. */
@@ -299,6 +301,7 @@ export class Runs {
         this.#end(run, cancelled(ABANDONED));
       } else {
         this.#interrupt(run);
+        run.requestedAtMs = this.#clock.nowMs();
         this.ask(run);
       }
     }
@@ -346,9 +349,10 @@ export class Runs {
     run.state = { phase: 'executing', seat, ask };
     this.#recount(ask.loanOf?.of as LiveRun | undefined);
     this.#recount(run);
+    run.grantedAtMs = this.#clock.nowMs();
     this.#events.granted?.(run, {
       isLoan: ask.loanOf !== undefined,
-      waitedMs: this.#clock.nowMs() - run.requestedAtMs,
+      waitedMs: run.grantedAtMs - run.requestedAtMs,
       runner: seat.name,
     });
     const order = orderOf(run, this.#epoch, this.#options.openUpdates);
@@ -376,9 +380,9 @@ export class Runs {
     this.#release(ask, 'failed');
   }
 
-  #park(run: LiveRun, outcome: RunOutcome & { readonly kind: 'parked' }): void {
+  #park(run: LiveRun, outcome: RunOutcome & { readonly kind: 'parked' }, trace: RunTrace | undefined): void {
     run.resume = outcome.resume;
-    this.#events.parked?.(run, outcome.resumeAfterMs);
+    this.#events.parked?.(run, outcome, trace);
     this.#interrupt(run);
     this.#wait(run, outcome.resumeAfterMs);
   }
@@ -398,12 +402,12 @@ export class Runs {
     this.#release(state.ask, 'failed');
   }
 
-  #end(run: LiveRun, outcome: RunOutcome): void {
+  #end(run: LiveRun, outcome: RunOutcome, trace?: RunTrace): void {
     const { state } = run;
     if (state.phase !== 'executing') return;
     this.#abandonChildren(run, false);
     this.#leaveSeat(run, state.seat);
-    this.over(run, outcome);
+    this.over(run, outcome, trace);
     const reused = this.#release(state.ask, outcome.kind === 'done' ? 'succeeded' : 'failed');
     for (const { of } of reused) this.over(of as LiveRun, reusedOutcome(outcome));
   }
@@ -431,13 +435,13 @@ export class Runs {
   }
 
   /** The run is out of the table, and whoever waits for it knows. */
-  over(run: LiveRun, outcome: RunOutcome): void {
+  over(run: LiveRun, outcome: RunOutcome, trace?: RunTrace): void {
     const { parent, update } = run;
     run.state = ENDED;
     if (outcome.kind === 'done') update.losses.delete(run.path);
     this.#table.delete(run.number);
     this.#condemned.delete(run);
-    this.#events.ended?.(run, outcome);
+    this.#events.ended?.(run, outcome, trace);
     update.orphans.delete(run);
     if (parent !== undefined) {
       removeChild(parent, run);

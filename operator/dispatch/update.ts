@@ -17,6 +17,16 @@ import type {
  */
 export type UpdateKind = 'pipeline' | 'cycle' | 'key' | 'drop';
 
+/** What made an update, or joined one that had not begun. */
+export interface Cause {
+  readonly trigger: string;
+  readonly atMs: number;
+  /** What changed, such as a commit. */
+  readonly revision?: string;
+  /** W3C trace context of whoever asked (a webhook). */
+  readonly traceparent?: string;
+}
+
 /** What the root run of an update is told. */
 export interface UpdateStart {
   readonly kind: UpdateKind;
@@ -31,6 +41,9 @@ export interface UpdateStart {
   readonly allowDeletes?: boolean;
   readonly releaseQuarantined?: boolean;
   readonly runnerClass?: string;
+  /** More than the trigger's name says; those that joined before it began come later (`UpdateView.causes`). */
+  readonly causes?: readonly Cause[];
+  /** Of an update that is taken over. */
   readonly traceparent?: string;
   readonly observer?: UpdateObserver;
 }
@@ -61,6 +74,10 @@ export interface UpdateView {
   /** Undefined after a change of operators, until its root run was reported. */
   readonly rootRun: RunNumber | undefined;
   readonly requestedAtMs: number;
+  /** W3C trace context of its root span; absent: it is not traced. */
+  readonly traceparent?: string | undefined;
+  /** What made it, and what was wanted meanwhile and needs no update of its own: bounded, the first ones. */
+  readonly causes: readonly Cause[];
   /** Absent: its root run waits. */
   readonly startedAtMs?: number;
   readonly progress: UpdateProgress;

@@ -22,7 +22,7 @@ import { OpenSource, OpenUpdate, type SourceSettings, type SourceStart } from '.
 import type { Outbox } from './outbox.ts';
 import type { DispatchEvents } from './ports.ts';
 import type { Runs } from './runs.ts';
-import type { UpdateEnding, UpdateObserver, UpdateStart, UpdateView } from './update.ts';
+import type { Cause, UpdateEnding, UpdateObserver, UpdateStart, UpdateView } from './update.ts';
 import type { Watchers } from './watchers.ts';
 
 export interface UpdatesOptions {
@@ -37,6 +37,7 @@ export interface UpdatesOptions {
   readonly isSettled: () => boolean;
   /** An update that an earlier operator opened goes on here. */
   readonly onAdopted: ((update: UpdateView) => void) | undefined;
+  readonly traceparentOf: (update: UpdateView) => string | undefined;
 }
 
 export class Updates {
@@ -146,6 +147,11 @@ export class Updates {
     this.#begin(start, request, watcher.update.of, watcher);
   }
 
+  /** What made an update that is open and has not begun; one that has begun may have looked already. */
+  joinUpdate(name: string, cause: Cause): void {
+    this.#open.get(name)?.joinedBy(cause);
+  }
+
   cancelUpdate(name: string, why: string): void {
     const update = this.#open.get(name);
     if (update !== undefined) this.#cancel(update, why);
@@ -206,6 +212,7 @@ export class Updates {
       clock.nowMs(),
     );
     update.startedAtMs = clock.nowMs();
+    update.traceparent = this.#options.traceparentOf(update);
     this.#open.set(update.name, update);
     source?.updates.add(update);
     return update;
@@ -299,6 +306,7 @@ export class Updates {
     const name = `${start.source ?? 'pipeline'}-${epoch}-${++this.#opened}`;
     const branch = tree.openUpdate(source?.branch ?? tree.pool, name);
     const update = new OpenUpdate(name, start, { path: request.path, branch, of: source }, clock.nowMs());
+    update.traceparent = this.#options.traceparentOf(update);
     this.#open.set(name, update);
     source?.updates.add(update);
     events.updateOpened?.(update);
@@ -379,13 +387,14 @@ function rootRequest(start: UpdateStart, path: ComponentPath): MountRequest {
 }
 
 /** What is known of an update from one of its runs. */
-function startOf({ kind, source, key, trigger, updateOf, parentRun }: RunOrder): UpdateStart {
+function startOf({ kind, source, key, trigger, updateOf, parentRun, traceparent }: RunOrder): UpdateStart {
   const ofKey = kind === 'item' && parentRun === undefined && key !== undefined ? { key } : {};
   return {
     kind: updateOf === undefined ? 'pipeline' : 'key' in ofKey ? 'key' : 'cycle',
     trigger: trigger ?? 'unknown',
     ...(source === undefined || updateOf === undefined ? {} : { source }),
     ...ofKey,
+    ...(traceparent === undefined ? {} : { traceparent }),
   };
 }
 

@@ -10,8 +10,10 @@ import type {
   FencingToken,
   MountRequest,
   RunNumber,
+  RunnerStats,
   RunOrder,
   RunOutcome,
+  RunTrace,
   SourceChange,
 } from './messages.ts';
 
@@ -25,7 +27,7 @@ export interface Uplink {
   /** Withdraws a mount that has not started; a started one is cancelled. */
   unmount(parent: RunNumber, mount: number): void;
   /** The run ended, commit included: its slot goes back. Children that still run go on (they keep a slot that was lent to them). */
-  exited(run: RunNumber, outcome: RunOutcome): void;
+  exited(run: RunNumber, outcome: RunOutcome, trace?: RunTrace): void;
   /** Counts so far of an update's root run, for progress: at most a few times a second, and at once when the listing ended (the next cycle may list). */
   progress(run: RunNumber, progress: UpdateProgress): void;
   /**
@@ -35,6 +37,8 @@ export interface Uplink {
   tookOver(run: RunNumber, from: string, paths: readonly ComponentPath[]): void;
   /** A watcher saw changes: each key becomes a per-key update. A `rescan` also comes each time a watch is armed: a cycle is due from then on. */
   changed(run: RunNumber, changes: readonly SourceChange[]): void;
+  /** What was counted here since the last call, for metrics: every few seconds while runs are executed. */
+  measured?(stats: RunnerStats): void;
 }
 
 /** What the dispatcher says to a runner. All calls return at once. */
@@ -64,7 +68,7 @@ export interface RunnerReport {
   /** Runs that execute or wait for children, in the order of their numbers. */
   readonly runs: readonly ReportedRun[];
   /** Runs that ended without an operator having acknowledged it. */
-  readonly ended: readonly { readonly order: RunOrder; readonly outcome: RunOutcome }[];
+  readonly ended: readonly { readonly order: RunOrder; readonly outcome: RunOutcome; readonly trace?: RunTrace }[];
   /** Changes that watchers saw and no operator acknowledged. */
   readonly changes: readonly { readonly run: RunNumber; readonly changes: readonly SourceChange[] }[];
 }

@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file link.proto.
  */
 export const file_link: GenFile = /*@__PURE__*/
-  fileDesc("CgpsaW5rLnByb3RvEhBmYWlybGVhZC5saW5rLnYxIqEDCgVGcmFtZRIOCgZudW1iZXIYASABKAESFAoMYWNrbm93bGVkZ2VkGAIgASgBEigKBWhlbGxvGAMgASgLMhcuZmFpcmxlYWQubGluay52MS5IZWxsb0gAEiwKB3dlbGNvbWUYBCABKAsyGS5mYWlybGVhZC5saW5rLnYxLldlbGNvbWVIABIsCgdyZWZ1c2VkGAUgASgLMhkuZmFpcmxlYWQubGluay52MS5SZWZ1c2VkSAASMAoJaGVhcnRiZWF0GAYgASgLMhsuZmFpcmxlYWQubGluay52MS5IZWFydGJlYXRIABI3ChBoZWFydGJlYXRfYW5zd2VyGAcgASgLMhsuZmFpcmxlYWQubGluay52MS5IZWFydGJlYXRIABIQCgZyZXBvcnQYCCABKAxIABIPCgViYXRjaBgJIAEoDEgAEiwKB2xlYXZpbmcYCiABKAsyGS5mYWlybGVhZC5saW5rLnYxLkxlYXZpbmdIABIoCgVzcGVjcxgLIAEoCzIXLmZhaXJsZWFkLmxpbmsudjEuU3BlY3NIAEIGCgR3aGF0IrwBCgVIZWxsbxIPCgd2ZXJzaW9uGAEgASgNEg4KBnJ1bm5lchgCIAEoCRIQCghwaXBlbGluZRgDIAEoCRIUCgxydW5uZXJfY2xhc3MYBCABKAkSDQoFc2xvdHMYBSABKA0SDAoEZ3B1cxgGIAEoDRIPCgdzZXNzaW9uGAcgASgJEhYKDmVuZGVkX3Nlc3Npb25zGAggAygJEhIKCmVwb2NoX3NlZW4YCSABKAESEAoIb3BlcmF0b3IYCiABKAkipAEKB1dlbGNvbWUSDwoHdmVyc2lvbhgBIAEoDRINCgVlcG9jaBgCIAEoARIQCghvcGVyYXRvchgDIAEoCRIPCgdyZXN1bWVkGAQgASgIEhgKEGxlYXNlX3RpbWVvdXRfbXMYBSABKAESFAoMaGVhcnRiZWF0X21zGAYgASgBEiYKBXNwZWNzGAcgASgLMhcuZmFpcmxlYWQubGluay52MS5TcGVjcyKEAQoFU3BlY3MSEgoKZ2VuZXJhdGlvbhgBIAEoARIQCghwaXBlbGluZRgCIAEoCRIvCgdzb3VyY2VzGAMgAygLMh4uZmFpcmxlYWQubGluay52MS5TcGVjcy5Tb3VyY2UaJAoGU291cmNlEgwKBG5hbWUYASABKAkSDAoEc3BlYxgCIAEoCSIqCgdSZWZ1c2VkEg4KBnJlYXNvbhgBIAEoCRIPCgdtZXNzYWdlGAIgASgJIiwKCUhlYXJ0YmVhdBIOCgZudW1iZXIYASABKAESDwoHYnVzeV9tcxgCIAEoASIkCgdMZWF2aW5nEgwKBGdvbmUYASABKAgSCwoDd2h5GAIgASgJItECCgdVcEJhdGNoEhAKCG9yZGVyX3U4GAEgASgMEigKBm1vdW50cxgCIAEoCzIYLmZhaXJsZWFkLmxpbmsudjEuTW91bnRzEhsKE3VubW91bnRfcGFyZW50c19mNjQYAyABKAwSGgoSdW5tb3VudF9tb3VudHNfdTMyGAQgASgMEhUKDWV4aXRfcnVuc19mNjQYBSABKAwSMQoNZXhpdF9vdXRjb21lcxgGIAEoCzIaLmZhaXJsZWFkLmxpbmsudjEuT3V0Y29tZXMSLAoIcHJvZ3Jlc3MYByADKAsyGi5mYWlybGVhZC5saW5rLnYxLlByb2dyZXNzEi0KCXRvb2tfb3ZlchgIIAMoCzIaLmZhaXJsZWFkLmxpbmsudjEuVG9va092ZXISKgoHY2hhbmdlcxgJIAMoCzIZLmZhaXJsZWFkLmxpbmsudjEuQ2hhbmdlcyKEAQoGTW91bnRzEhMKC3BhcmVudHNfZjY0GAEgASgMEhMKC251bWJlcnNfdTMyGAIgASgMEhAKCGtpbmRzX3U4GAMgASgMEg0KBXRleHRzGAQgASgJEi8KB2RldGFpbHMYBSADKAsyHi5mYWlybGVhZC5saW5rLnYxLk1vdW50RGV0YWlscyLRAQoMTW91bnREZXRhaWxzEg0KBWluZGV4GAEgASgNEhcKCmlucHV0X2pzb24YAiABKAlIAIgBARIZCgxydW5uZXJfY2xhc3MYAyABKAlIAYgBARIRCgRyb3dzGAQgASgBSAKIAQESEgoFYnl0ZXMYBSABKAFIA4gBARIWCglyZXByb2Nlc3MYBiABKAhIBIgBAUINCgtfaW5wdXRfanNvbkIPCg1fcnVubmVyX2NsYXNzQgcKBV9yb3dzQggKBl9ieXRlc0IMCgpfcmVwcm9jZXNzImMKCE91dGNvbWVzEhAKCGtpbmRzX3U4GAEgASgMEhIKCmNvdW50c191MzIYAiABKAwSMQoHZGV0YWlscxgDIAMoCzIgLmZhaXJsZWFkLmxpbmsudjEuT3V0Y29tZURldGFpbHMiywIKDk91dGNvbWVEZXRhaWxzEg0KBWluZGV4GAEgASgNEhcKCnZhbHVlX2pzb24YAiABKAlIAIgBARIZCgxoZWxkX21pc3NpbmcYAyABKAFIAYgBARIXCgpoZWxkX2tub3duGAQgASgBSAKIAQESLgoFZXJyb3IYBSABKAsyGi5mYWlybGVhZC5saW5rLnYxLlJ1bkVycm9ySAOIAQESEAoDd2h5GAYgASgJSASIAQESHAoPcmVzdW1lX2FmdGVyX21zGAcgASgBSAWIAQESGAoLcmVzdW1lX2pzb24YCCABKAlIBogBAUINCgtfdmFsdWVfanNvbkIPCg1faGVsZF9taXNzaW5nQg0KC19oZWxkX2tub3duQggKBl9lcnJvckIGCgRfd2h5QhIKEF9yZXN1bWVfYWZ0ZXJfbXNCDgoMX3Jlc3VtZV9qc29uInYKCFJ1bkVycm9yEg0KBWNsYXNzGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSEQoEc3RlcBgDIAEoCUgAiAEBEhsKDnJldHJ5X2FmdGVyX21zGAQgASgBSAGIAQFCBwoFX3N0ZXBCEQoPX3JldHJ5X2FmdGVyX21zIlgKCFByb2dyZXNzEgsKA3J1bhgBIAEoARIOCgZsaXN0ZWQYAiABKAgSDQoFdG90YWwYAyABKAESDAoEZG9uZRgEIAEoARISCgpjb3VudHNfdTMyGAUgASgMIjsKCFRvb2tPdmVyEgsKA3J1bhgBIAEoARITCgtmcm9tX3VwZGF0ZRgCIAEoCRINCgVwYXRocxgDIAMoCSJOCgdDaGFuZ2VzEgsKA3J1bhgBIAEoARIMCgRrZXlzGAIgAygJEhAKCGtpbmRzX3U4GAMgASgMEhYKDnNlZW5fYXRfbXNfZjY0GAQgASgMIt4CCglEb3duQmF0Y2gSEAoIb3JkZXJfdTgYASABKAwSKAoGc3RhcnRzGAIgASgLMhguZmFpcmxlYWQubGluay52MS5TdGFydHMSFwoPY2FuY2VsX3J1bnNfZjY0GAMgASgMEhMKC2NhbmNlbF93aHlzGAQgAygJEhgKEHJlbmV3ZWRfcnVuc19mNjQYBSABKAwSHAoUcmVuZXdlZF9hdHRlbXB0c191MzIYBiABKAwSGwoTc3RhcnRlZF9wYXJlbnRzX2Y2NBgHIAEoDBIaChJzdGFydGVkX21vdW50c191MzIYCCABKAwSGQoRZW5kZWRfcGFyZW50c19mNjQYCSABKAwSGAoQZW5kZWRfbW91bnRzX3UzMhgKIAEoDBIyCg5lbmRlZF9vdXRjb21lcxgLIAEoCzIaLmZhaXJsZWFkLmxpbmsudjEuT3V0Y29tZXMSDQoFZXBvY2gYDCABKAEi2AEKBlN0YXJ0cxIQCghydW5zX2Y2NBgBIAEoDBIUCgxhdHRlbXB0c191MzIYAiABKAwSEAoIa2luZHNfdTgYAyABKAwSEwoLcGFyZW50c19mNjQYBCABKAwSDQoFdGV4dHMYBSABKAkSDwoHdXBkYXRlcxgGIAMoCRISCgp1cGRhdGVfb2ZzGAcgAygJEhoKEnVwZGF0ZV9pbmRpY2VzX3UzMhgIIAEoDBIvCgdkZXRhaWxzGAkgAygLMh4uZmFpcmxlYWQubGluay52MS5TdGFydERldGFpbHMi/wMKDFN0YXJ0RGV0YWlscxINCgVpbmRleBgBIAEoDRIXCgppbnB1dF9qc29uGAIgASgJSACIAQESGQoMcnVubmVyX2NsYXNzGAMgASgJSAGIAQESEQoEcm93cxgEIAEoAUgCiAEBEhIKBWJ5dGVzGAUgASgBSAOIAQESFgoJcmVwcm9jZXNzGAYgASgISASIAQESFAoHdHJpZ2dlchgHIAEoCUgFiAEBEhoKDWFsbG93X2RlbGV0ZXMYCCABKAhIBogBARIgChNyZWxlYXNlX3F1YXJhbnRpbmVkGAkgASgISAeIAQESFAoMb3Blbl91cGRhdGVzGAogAygJEhgKEGhhc19vcGVuX3VwZGF0ZXMYCyABKAgSEwoGbG9zc2VzGAwgASgBSAiIAQESGAoLcmVzdW1lX2pzb24YDSABKAlICYgBARIYCgt0cmFjZXBhcmVudBgOIAEoCUgKiAEBQg0KC19pbnB1dF9qc29uQg8KDV9ydW5uZXJfY2xhc3NCBwoFX3Jvd3NCCAoGX2J5dGVzQgwKCl9yZXByb2Nlc3NCCgoIX3RyaWdnZXJCEAoOX2FsbG93X2RlbGV0ZXNCFgoUX3JlbGVhc2VfcXVhcmFudGluZWRCCQoHX2xvc3Nlc0IOCgxfcmVzdW1lX2pzb25CDgoMX3RyYWNlcGFyZW50IsACCgZSZXBvcnQSJgoEcnVucxgBIAEoCzIYLmZhaXJsZWFkLmxpbmsudjEuU3RhcnRzEhIKCmVwb2Noc19mNjQYAiABKAwSKAoGbW91bnRzGAMgASgLMhguZmFpcmxlYWQubGluay52MS5Nb3VudHMSGQoRbW91bnRzX3N0YXJ0ZWRfdTgYBCABKAwSJwoFZW5kZWQYBSABKAsyGC5mYWlybGVhZC5saW5rLnYxLlN0YXJ0cxIyCg5lbmRlZF9vdXRjb21lcxgGIAEoCzIaLmZhaXJsZWFkLmxpbmsudjEuT3V0Y29tZXMSLAoIcHJvZ3Jlc3MYByADKAsyGi5mYWlybGVhZC5saW5rLnYxLlByb2dyZXNzEioKB2NoYW5nZXMYCCADKAsyGS5mYWlybGVhZC5saW5rLnYxLkNoYW5nZXMyTQoKUnVubmVyTGluaxI/CgdDb25uZWN0EhcuZmFpcmxlYWQubGluay52MS5GcmFtZRoXLmZhaXJsZWFkLmxpbmsudjEuRnJhbWUoATABYgZwcm90bzM");
+  fileDesc("CgpsaW5rLnByb3RvEhBmYWlybGVhZC5saW5rLnYxIqEDCgVGcmFtZRIOCgZudW1iZXIYASABKAESFAoMYWNrbm93bGVkZ2VkGAIgASgBEigKBWhlbGxvGAMgASgLMhcuZmFpcmxlYWQubGluay52MS5IZWxsb0gAEiwKB3dlbGNvbWUYBCABKAsyGS5mYWlybGVhZC5saW5rLnYxLldlbGNvbWVIABIsCgdyZWZ1c2VkGAUgASgLMhkuZmFpcmxlYWQubGluay52MS5SZWZ1c2VkSAASMAoJaGVhcnRiZWF0GAYgASgLMhsuZmFpcmxlYWQubGluay52MS5IZWFydGJlYXRIABI3ChBoZWFydGJlYXRfYW5zd2VyGAcgASgLMhsuZmFpcmxlYWQubGluay52MS5IZWFydGJlYXRIABIQCgZyZXBvcnQYCCABKAxIABIPCgViYXRjaBgJIAEoDEgAEiwKB2xlYXZpbmcYCiABKAsyGS5mYWlybGVhZC5saW5rLnYxLkxlYXZpbmdIABIoCgVzcGVjcxgLIAEoCzIXLmZhaXJsZWFkLmxpbmsudjEuU3BlY3NIAEIGCgR3aGF0IrwBCgVIZWxsbxIPCgd2ZXJzaW9uGAEgASgNEg4KBnJ1bm5lchgCIAEoCRIQCghwaXBlbGluZRgDIAEoCRIUCgxydW5uZXJfY2xhc3MYBCABKAkSDQoFc2xvdHMYBSABKA0SDAoEZ3B1cxgGIAEoDRIPCgdzZXNzaW9uGAcgASgJEhYKDmVuZGVkX3Nlc3Npb25zGAggAygJEhIKCmVwb2NoX3NlZW4YCSABKAESEAoIb3BlcmF0b3IYCiABKAkipAEKB1dlbGNvbWUSDwoHdmVyc2lvbhgBIAEoDRINCgVlcG9jaBgCIAEoARIQCghvcGVyYXRvchgDIAEoCRIPCgdyZXN1bWVkGAQgASgIEhgKEGxlYXNlX3RpbWVvdXRfbXMYBSABKAESFAoMaGVhcnRiZWF0X21zGAYgASgBEiYKBXNwZWNzGAcgASgLMhcuZmFpcmxlYWQubGluay52MS5TcGVjcyKEAQoFU3BlY3MSEgoKZ2VuZXJhdGlvbhgBIAEoARIQCghwaXBlbGluZRgCIAEoCRIvCgdzb3VyY2VzGAMgAygLMh4uZmFpcmxlYWQubGluay52MS5TcGVjcy5Tb3VyY2UaJAoGU291cmNlEgwKBG5hbWUYASABKAkSDAoEc3BlYxgCIAEoCSIqCgdSZWZ1c2VkEg4KBnJlYXNvbhgBIAEoCRIPCgdtZXNzYWdlGAIgASgJIiwKCUhlYXJ0YmVhdBIOCgZudW1iZXIYASABKAESDwoHYnVzeV9tcxgCIAEoASIkCgdMZWF2aW5nEgwKBGdvbmUYASABKAgSCwoDd2h5GAIgASgJIqoDCgdVcEJhdGNoEhAKCG9yZGVyX3U4GAEgASgMEigKBm1vdW50cxgCIAEoCzIYLmZhaXJsZWFkLmxpbmsudjEuTW91bnRzEhsKE3VubW91bnRfcGFyZW50c19mNjQYAyABKAwSGgoSdW5tb3VudF9tb3VudHNfdTMyGAQgASgMEhUKDWV4aXRfcnVuc19mNjQYBSABKAwSMQoNZXhpdF9vdXRjb21lcxgGIAEoCzIaLmZhaXJsZWFkLmxpbmsudjEuT3V0Y29tZXMSLAoIcHJvZ3Jlc3MYByADKAsyGi5mYWlybGVhZC5saW5rLnYxLlByb2dyZXNzEi0KCXRvb2tfb3ZlchgIIAMoCzIaLmZhaXJsZWFkLmxpbmsudjEuVG9va092ZXISKgoHY2hhbmdlcxgJIAMoCzIZLmZhaXJsZWFkLmxpbmsudjEuQ2hhbmdlcxIvCgtleGl0X3RyYWNlcxgKIAMoCzIaLmZhaXJsZWFkLmxpbmsudjEuUnVuVHJhY2USJgoFc3RhdHMYCyADKAsyFy5mYWlybGVhZC5saW5rLnYxLlN0YXRzIskBCghSdW5UcmFjZRINCgVpbmRleBgBIAEoDRIVCg1zdGFydGVkX2F0X21zGAIgASgBEhMKC2R1cmF0aW9uX21zGAMgASgBEhAKCGtpbmRzX3U4GAQgASgMEhIKCnN0YXJ0c19mNjQYBSABKAwSFQoNZHVyYXRpb25zX2Y2NBgGIAEoDBIOCgZpbnNfdTgYByABKAwSEgoKY291bnRzX3UzMhgIIAEoDBINCgV0ZXh0cxgJIAEoCRISCgpjb3VudGVkX3U4GAogASgMIvcBCgVTdGF0cxITCgtjb21taXRzX2Y2NBgBIAEoDBIRCgljb21taXR0ZWQYAiABKAESNQoHcmV0cmllcxgDIAMoCzIkLmZhaXJsZWFkLmxpbmsudjEuU3RhdHMuUmV0cmllc0VudHJ5EjEKBWNhbGxzGAQgAygLMiIuZmFpcmxlYWQubGluay52MS5TdGF0cy5DYWxsc0VudHJ5Gi4KDFJldHJpZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAE6AjgBGiwKCkNhbGxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4ASKEAQoGTW91bnRzEhMKC3BhcmVudHNfZjY0GAEgASgMEhMKC251bWJlcnNfdTMyGAIgASgMEhAKCGtpbmRzX3U4GAMgASgMEg0KBXRleHRzGAQgASgJEi8KB2RldGFpbHMYBSADKAsyHi5mYWlybGVhZC5saW5rLnYxLk1vdW50RGV0YWlscyLRAQoMTW91bnREZXRhaWxzEg0KBWluZGV4GAEgASgNEhcKCmlucHV0X2pzb24YAiABKAlIAIgBARIZCgxydW5uZXJfY2xhc3MYAyABKAlIAYgBARIRCgRyb3dzGAQgASgBSAKIAQESEgoFYnl0ZXMYBSABKAFIA4gBARIWCglyZXByb2Nlc3MYBiABKAhIBIgBAUINCgtfaW5wdXRfanNvbkIPCg1fcnVubmVyX2NsYXNzQgcKBV9yb3dzQggKBl9ieXRlc0IMCgpfcmVwcm9jZXNzImMKCE91dGNvbWVzEhAKCGtpbmRzX3U4GAEgASgMEhIKCmNvdW50c191MzIYAiABKAwSMQoHZGV0YWlscxgDIAMoCzIgLmZhaXJsZWFkLmxpbmsudjEuT3V0Y29tZURldGFpbHMiywIKDk91dGNvbWVEZXRhaWxzEg0KBWluZGV4GAEgASgNEhcKCnZhbHVlX2pzb24YAiABKAlIAIgBARIZCgxoZWxkX21pc3NpbmcYAyABKAFIAYgBARIXCgpoZWxkX2tub3duGAQgASgBSAKIAQESLgoFZXJyb3IYBSABKAsyGi5mYWlybGVhZC5saW5rLnYxLlJ1bkVycm9ySAOIAQESEAoDd2h5GAYgASgJSASIAQESHAoPcmVzdW1lX2FmdGVyX21zGAcgASgBSAWIAQESGAoLcmVzdW1lX2pzb24YCCABKAlIBogBAUINCgtfdmFsdWVfanNvbkIPCg1faGVsZF9taXNzaW5nQg0KC19oZWxkX2tub3duQggKBl9lcnJvckIGCgRfd2h5QhIKEF9yZXN1bWVfYWZ0ZXJfbXNCDgoMX3Jlc3VtZV9qc29uInYKCFJ1bkVycm9yEg0KBWNsYXNzGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSEQoEc3RlcBgDIAEoCUgAiAEBEhsKDnJldHJ5X2FmdGVyX21zGAQgASgBSAGIAQFCBwoFX3N0ZXBCEQoPX3JldHJ5X2FmdGVyX21zIlgKCFByb2dyZXNzEgsKA3J1bhgBIAEoARIOCgZsaXN0ZWQYAiABKAgSDQoFdG90YWwYAyABKAESDAoEZG9uZRgEIAEoARISCgpjb3VudHNfdTMyGAUgASgMIjsKCFRvb2tPdmVyEgsKA3J1bhgBIAEoARITCgtmcm9tX3VwZGF0ZRgCIAEoCRINCgVwYXRocxgDIAMoCSLlAQoHQ2hhbmdlcxILCgNydW4YASABKAESDAoEa2V5cxgCIAMoCRIQCghraW5kc191OBgDIAEoDBIWCg5zZWVuX2F0X21zX2Y2NBgEIAEoDBIvCgZjYXVzZXMYBSADKAsyHy5mYWlybGVhZC5saW5rLnYxLkNoYW5nZXMuQ2F1c2UaZAoFQ2F1c2USDQoFaW5kZXgYASABKA0SFQoIcmV2aXNpb24YAiABKAlIAIgBARIYCgt0cmFjZXBhcmVudBgDIAEoCUgBiAEBQgsKCV9yZXZpc2lvbkIOCgxfdHJhY2VwYXJlbnQi3gIKCURvd25CYXRjaBIQCghvcmRlcl91OBgBIAEoDBIoCgZzdGFydHMYAiABKAsyGC5mYWlybGVhZC5saW5rLnYxLlN0YXJ0cxIXCg9jYW5jZWxfcnVuc19mNjQYAyABKAwSEwoLY2FuY2VsX3doeXMYBCADKAkSGAoQcmVuZXdlZF9ydW5zX2Y2NBgFIAEoDBIcChRyZW5ld2VkX2F0dGVtcHRzX3UzMhgGIAEoDBIbChNzdGFydGVkX3BhcmVudHNfZjY0GAcgASgMEhoKEnN0YXJ0ZWRfbW91bnRzX3UzMhgIIAEoDBIZChFlbmRlZF9wYXJlbnRzX2Y2NBgJIAEoDBIYChBlbmRlZF9tb3VudHNfdTMyGAogASgMEjIKDmVuZGVkX291dGNvbWVzGAsgASgLMhouZmFpcmxlYWQubGluay52MS5PdXRjb21lcxINCgVlcG9jaBgMIAEoASL1AQoGU3RhcnRzEhAKCHJ1bnNfZjY0GAEgASgMEhQKDGF0dGVtcHRzX3UzMhgCIAEoDBIQCghraW5kc191OBgDIAEoDBITCgtwYXJlbnRzX2Y2NBgEIAEoDBINCgV0ZXh0cxgFIAEoCRIPCgd1cGRhdGVzGAYgAygJEhIKCnVwZGF0ZV9vZnMYByADKAkSGgoSdXBkYXRlX2luZGljZXNfdTMyGAggASgMEi8KB2RldGFpbHMYCSADKAsyHi5mYWlybGVhZC5saW5rLnYxLlN0YXJ0RGV0YWlscxIbChN1cGRhdGVfdHJhY2VwYXJlbnRzGAogAygJItUDCgxTdGFydERldGFpbHMSDQoFaW5kZXgYASABKA0SFwoKaW5wdXRfanNvbhgCIAEoCUgAiAEBEhkKDHJ1bm5lcl9jbGFzcxgDIAEoCUgBiAEBEhEKBHJvd3MYBCABKAFIAogBARISCgVieXRlcxgFIAEoAUgDiAEBEhYKCXJlcHJvY2VzcxgGIAEoCEgEiAEBEhQKB3RyaWdnZXIYByABKAlIBYgBARIaCg1hbGxvd19kZWxldGVzGAggASgISAaIAQESIAoTcmVsZWFzZV9xdWFyYW50aW5lZBgJIAEoCEgHiAEBEhQKDG9wZW5fdXBkYXRlcxgKIAMoCRIYChBoYXNfb3Blbl91cGRhdGVzGAsgASgIEhMKBmxvc3NlcxgMIAEoAUgIiAEBEhgKC3Jlc3VtZV9qc29uGA0gASgJSAmIAQFCDQoLX2lucHV0X2pzb25CDwoNX3J1bm5lcl9jbGFzc0IHCgVfcm93c0IICgZfYnl0ZXNCDAoKX3JlcHJvY2Vzc0IKCghfdHJpZ2dlckIQCg5fYWxsb3dfZGVsZXRlc0IWChRfcmVsZWFzZV9xdWFyYW50aW5lZEIJCgdfbG9zc2VzQg4KDF9yZXN1bWVfanNvbiLyAgoGUmVwb3J0EiYKBHJ1bnMYASABKAsyGC5mYWlybGVhZC5saW5rLnYxLlN0YXJ0cxISCgplcG9jaHNfZjY0GAIgASgMEigKBm1vdW50cxgDIAEoCzIYLmZhaXJsZWFkLmxpbmsudjEuTW91bnRzEhkKEW1vdW50c19zdGFydGVkX3U4GAQgASgMEicKBWVuZGVkGAUgASgLMhguZmFpcmxlYWQubGluay52MS5TdGFydHMSMgoOZW5kZWRfb3V0Y29tZXMYBiABKAsyGi5mYWlybGVhZC5saW5rLnYxLk91dGNvbWVzEiwKCHByb2dyZXNzGAcgAygLMhouZmFpcmxlYWQubGluay52MS5Qcm9ncmVzcxIqCgdjaGFuZ2VzGAggAygLMhkuZmFpcmxlYWQubGluay52MS5DaGFuZ2VzEjAKDGVuZGVkX3RyYWNlcxgJIAMoCzIaLmZhaXJsZWFkLmxpbmsudjEuUnVuVHJhY2UyTQoKUnVubmVyTGluaxI/CgdDb25uZWN0EhcuZmFpcmxlYWQubGluay52MS5GcmFtZRoXLmZhaXJsZWFkLmxpbmsudjEuRnJhbWUoATABYgZwcm90bzM");
 
 /**
  * Everything that travels, in both directions.
@@ -368,7 +368,7 @@ export const LeavingSchema: GenMessage<Leaving> = /*@__PURE__*/
  */
 export type UpBatch = Message<"fairlead.link.v1.UpBatch"> & {
   /**
-   * Kind of each message, in order: 1 mount, 2 unmount, 3 exited, 4 progress, 5 took over, 6 changed.
+   * Kind of each message, in order: 1 mount, 2 unmount, 3 exited, 4 progress, 5 took over, 6 changed, 7 measured.
    *
    * @generated from field: bytes order_u8 = 1;
    */
@@ -413,6 +413,18 @@ export type UpBatch = Message<"fairlead.link.v1.UpBatch"> & {
    * @generated from field: repeated fairlead.link.v1.Changes changes = 9;
    */
   changes: Changes[];
+
+  /**
+   * Of exits, by their place; of few.
+   *
+   * @generated from field: repeated fairlead.link.v1.RunTrace exit_traces = 10;
+   */
+  exitTraces: RunTrace[];
+
+  /**
+   * @generated from field: repeated fairlead.link.v1.Stats stats = 11;
+   */
+  stats: Stats[];
 };
 
 /**
@@ -421,6 +433,116 @@ export type UpBatch = Message<"fairlead.link.v1.UpBatch"> & {
  */
 export const UpBatchSchema: GenMessage<UpBatch> = /*@__PURE__*/
   messageDesc(file_link, 7);
+
+/**
+ * Where the time of a run went.
+ *
+ * @generated from message fairlead.link.v1.RunTrace
+ */
+export type RunTrace = Message<"fairlead.link.v1.RunTrace"> & {
+  /**
+   * Place of its exit in the columns.
+   *
+   * @generated from field: uint32 index = 1;
+   */
+  index: number;
+
+  /**
+   * @generated from field: double started_at_ms = 2;
+   */
+  startedAtMs: number;
+
+  /**
+   * @generated from field: double duration_ms = 3;
+   */
+  durationMs: number;
+
+  /**
+   * 1 list, 2 read, 3 step, 4 card, 5 call, 6 commit.
+   *
+   * @generated from field: bytes kinds_u8 = 4;
+   */
+  kindsU8: Uint8Array;
+
+  /**
+   * @generated from field: bytes starts_f64 = 5;
+   */
+  startsF64: Uint8Array;
+
+  /**
+   * @generated from field: bytes durations_f64 = 6;
+   */
+  durationsF64: Uint8Array;
+
+  /**
+   * Place of the span that encloses it, plus one; 0: none.
+   *
+   * @generated from field: bytes ins_u8 = 7;
+   */
+  insU8: Uint8Array;
+
+  /**
+   * @generated from field: bytes counts_u32 = 8;
+   */
+  countsU32: Uint8Array;
+
+  /**
+   * name, class of the failure, detail; empty: absent, but for the name.
+   *
+   * @generated from field: string texts = 9;
+   */
+  texts: string;
+
+  /**
+   * Whether a count was given.
+   *
+   * @generated from field: bytes counted_u8 = 10;
+   */
+  countedU8: Uint8Array;
+};
+
+/**
+ * Describes the message fairlead.link.v1.RunTrace.
+ * Use `create(RunTraceSchema)` to create a new message.
+ */
+export const RunTraceSchema: GenMessage<RunTrace> = /*@__PURE__*/
+  messageDesc(file_link, 8);
+
+/**
+ * What a runner counted since the last message.
+ *
+ * @generated from message fairlead.link.v1.Stats
+ */
+export type Stats = Message<"fairlead.link.v1.Stats"> & {
+  /**
+   * Transactions by the number of their components.
+   *
+   * @generated from field: bytes commits_f64 = 1;
+   */
+  commitsF64: Uint8Array;
+
+  /**
+   * @generated from field: double committed = 2;
+   */
+  committed: number;
+
+  /**
+   * @generated from field: map<string, double> retries = 3;
+   */
+  retries: { [key: string]: number };
+
+  /**
+   * @generated from field: map<string, double> calls = 4;
+   */
+  calls: { [key: string]: number };
+};
+
+/**
+ * Describes the message fairlead.link.v1.Stats.
+ * Use `create(StatsSchema)` to create a new message.
+ */
+export const StatsSchema: GenMessage<Stats> = /*@__PURE__*/
+  messageDesc(file_link, 9);
 
 /**
  * @generated from message fairlead.link.v1.Mounts
@@ -461,7 +583,7 @@ export type Mounts = Message<"fairlead.link.v1.Mounts"> & {
  * Use `create(MountsSchema)` to create a new message.
  */
 export const MountsSchema: GenMessage<Mounts> = /*@__PURE__*/
-  messageDesc(file_link, 8);
+  messageDesc(file_link, 10);
 
 /**
  * @generated from message fairlead.link.v1.MountDetails
@@ -505,7 +627,7 @@ export type MountDetails = Message<"fairlead.link.v1.MountDetails"> & {
  * Use `create(MountDetailsSchema)` to create a new message.
  */
 export const MountDetailsSchema: GenMessage<MountDetails> = /*@__PURE__*/
-  messageDesc(file_link, 9);
+  messageDesc(file_link, 11);
 
 /**
  * @generated from message fairlead.link.v1.Outcomes
@@ -536,7 +658,7 @@ export type Outcomes = Message<"fairlead.link.v1.Outcomes"> & {
  * Use `create(OutcomesSchema)` to create a new message.
  */
 export const OutcomesSchema: GenMessage<Outcomes> = /*@__PURE__*/
-  messageDesc(file_link, 10);
+  messageDesc(file_link, 12);
 
 /**
  * @generated from message fairlead.link.v1.OutcomeDetails
@@ -588,7 +710,7 @@ export type OutcomeDetails = Message<"fairlead.link.v1.OutcomeDetails"> & {
  * Use `create(OutcomeDetailsSchema)` to create a new message.
  */
 export const OutcomeDetailsSchema: GenMessage<OutcomeDetails> = /*@__PURE__*/
-  messageDesc(file_link, 11);
+  messageDesc(file_link, 13);
 
 /**
  * @generated from message fairlead.link.v1.RunError
@@ -620,7 +742,7 @@ export type RunError = Message<"fairlead.link.v1.RunError"> & {
  * Use `create(RunErrorSchema)` to create a new message.
  */
 export const RunErrorSchema: GenMessage<RunError> = /*@__PURE__*/
-  messageDesc(file_link, 12);
+  messageDesc(file_link, 14);
 
 /**
  * @generated from message fairlead.link.v1.Progress
@@ -659,7 +781,7 @@ export type Progress = Message<"fairlead.link.v1.Progress"> & {
  * Use `create(ProgressSchema)` to create a new message.
  */
 export const ProgressSchema: GenMessage<Progress> = /*@__PURE__*/
-  messageDesc(file_link, 13);
+  messageDesc(file_link, 15);
 
 /**
  * @generated from message fairlead.link.v1.TookOver
@@ -686,7 +808,7 @@ export type TookOver = Message<"fairlead.link.v1.TookOver"> & {
  * Use `create(TookOverSchema)` to create a new message.
  */
 export const TookOverSchema: GenMessage<TookOver> = /*@__PURE__*/
-  messageDesc(file_link, 14);
+  messageDesc(file_link, 16);
 
 /**
  * @generated from message fairlead.link.v1.Changes
@@ -713,6 +835,13 @@ export type Changes = Message<"fairlead.link.v1.Changes"> & {
    * @generated from field: bytes seen_at_ms_f64 = 4;
    */
   seenAtMsF64: Uint8Array;
+
+  /**
+   * Those that have a cause.
+   *
+   * @generated from field: repeated fairlead.link.v1.Changes.Cause causes = 5;
+   */
+  causes: Changes_Cause[];
 };
 
 /**
@@ -720,7 +849,36 @@ export type Changes = Message<"fairlead.link.v1.Changes"> & {
  * Use `create(ChangesSchema)` to create a new message.
  */
 export const ChangesSchema: GenMessage<Changes> = /*@__PURE__*/
-  messageDesc(file_link, 15);
+  messageDesc(file_link, 17);
+
+/**
+ * @generated from message fairlead.link.v1.Changes.Cause
+ */
+export type Changes_Cause = Message<"fairlead.link.v1.Changes.Cause"> & {
+  /**
+   * Place among the changes.
+   *
+   * @generated from field: uint32 index = 1;
+   */
+  index: number;
+
+  /**
+   * @generated from field: optional string revision = 2;
+   */
+  revision?: string | undefined;
+
+  /**
+   * @generated from field: optional string traceparent = 3;
+   */
+  traceparent?: string | undefined;
+};
+
+/**
+ * Describes the message fairlead.link.v1.Changes.Cause.
+ * Use `create(Changes_CauseSchema)` to create a new message.
+ */
+export const Changes_CauseSchema: GenMessage<Changes_Cause> = /*@__PURE__*/
+  messageDesc(file_link, 17, 0);
 
 /**
  * @generated from message fairlead.link.v1.DownBatch
@@ -796,7 +954,7 @@ export type DownBatch = Message<"fairlead.link.v1.DownBatch"> & {
  * Use `create(DownBatchSchema)` to create a new message.
  */
 export const DownBatchSchema: GenMessage<DownBatch> = /*@__PURE__*/
-  messageDesc(file_link, 16);
+  messageDesc(file_link, 18);
 
 /**
  * @generated from message fairlead.link.v1.Starts
@@ -852,6 +1010,13 @@ export type Starts = Message<"fairlead.link.v1.Starts"> & {
    * @generated from field: repeated fairlead.link.v1.StartDetails details = 9;
    */
   details: StartDetails[];
+
+  /**
+   * Trace contexts of the updates; empty: not traced.
+   *
+   * @generated from field: repeated string update_traceparents = 10;
+   */
+  updateTraceparents: string[];
 };
 
 /**
@@ -859,7 +1024,7 @@ export type Starts = Message<"fairlead.link.v1.Starts"> & {
  * Use `create(StartsSchema)` to create a new message.
  */
 export const StartsSchema: GenMessage<Starts> = /*@__PURE__*/
-  messageDesc(file_link, 17);
+  messageDesc(file_link, 19);
 
 /**
  * @generated from message fairlead.link.v1.StartDetails
@@ -929,11 +1094,6 @@ export type StartDetails = Message<"fairlead.link.v1.StartDetails"> & {
    * @generated from field: optional string resume_json = 13;
    */
   resumeJson?: string | undefined;
-
-  /**
-   * @generated from field: optional string traceparent = 14;
-   */
-  traceparent?: string | undefined;
 };
 
 /**
@@ -941,7 +1101,7 @@ export type StartDetails = Message<"fairlead.link.v1.StartDetails"> & {
  * Use `create(StartDetailsSchema)` to create a new message.
  */
 export const StartDetailsSchema: GenMessage<StartDetails> = /*@__PURE__*/
-  messageDesc(file_link, 18);
+  messageDesc(file_link, 20);
 
 /**
  * @generated from message fairlead.link.v1.Report
@@ -1000,6 +1160,13 @@ export type Report = Message<"fairlead.link.v1.Report"> & {
    * @generated from field: repeated fairlead.link.v1.Changes changes = 8;
    */
   changes: Changes[];
+
+  /**
+   * Of those that ended.
+   *
+   * @generated from field: repeated fairlead.link.v1.RunTrace ended_traces = 9;
+   */
+  endedTraces: RunTrace[];
 };
 
 /**
@@ -1007,7 +1174,7 @@ export type Report = Message<"fairlead.link.v1.Report"> & {
  * Use `create(ReportSchema)` to create a new message.
  */
 export const ReportSchema: GenMessage<Report> = /*@__PURE__*/
-  messageDesc(file_link, 19);
+  messageDesc(file_link, 21);
 
 /**
  * @generated from service fairlead.link.v1.RunnerLink

@@ -95,7 +95,7 @@ export interface RunOrder extends Omit<MountRequest, 'mount'> {
   readonly losses?: number;
   /** What the parked attempt before this one said in `RunOutcome.parked.resume`. */
   readonly resume?: Json;
-  /** W3C trace context of the update's span. */
+  /** W3C trace context of the update's root span; absent: the update is not traced. */
   readonly traceparent?: string;
 }
 
@@ -142,6 +142,56 @@ export type RunOutcome =
    */
   | { readonly kind: 'parked'; readonly resumeAfterMs: number; readonly error: RunError; readonly resume?: Json };
 
+/**
+ * What a span of a run is of.
+ * - `list`: a listing of a source. - `read`: an item's content. - `step`: a verb of the Pipeline. - `card`: the wait for a share of a card
+ *   and the time that it was held. - `call`: a request to something outside, or a physical batch of one. - `commit`: rows and records.
+ */
+export type RunSpanKind = 'list' | 'read' | 'step' | 'card' | 'call' | 'commit';
+
+/** A stretch of a run's time. */
+export interface RunSpan {
+  readonly kind: RunSpanKind;
+  /** Verb of a step, host of a call. */
+  readonly name: string;
+  /** Since the run's attempt began. */
+  readonly startMs: number;
+  readonly durationMs: number;
+  /** Place in the list of the span that encloses it; absent: the run does. */
+  readonly in?: number;
+  /** Why it did not succeed. */
+  readonly failure?: RunError['class'];
+  /** How many it was of: elements of a step, items of a listing, parts of a batch, thousandths of a card. */
+  readonly count?: number;
+  /** What it was of, such as the commit that was listed. Never content, never a secret. */
+  readonly detail?: string;
+}
+
+/** Where the time of one attempt of a run went, for its update's trace. Sent for chosen runs only (`runner/execute/trace.ts`). */
+export interface RunTrace {
+  readonly startedAtMs: number;
+  readonly durationMs: number;
+  readonly spans: readonly RunSpan[];
+}
+
+/** Spans of one run at most; what comes beyond is not told apart. */
+export const RUN_SPANS_MAX = 64;
+
+/** Upper bounds of the buckets in which commits are counted by their components; a last bucket takes the rest. */
+export const COMMIT_BOUNDS = [1, 3, 10, 30, 100, 300, 1000, 3000] as const;
+
+/** What a runner counted since it said so last. */
+export interface RunnerStats {
+  /** Transactions by their components, a count for each bucket of COMMIT_BOUNDS and one beyond. */
+  readonly commits: readonly number[];
+  /** Components in all of them. */
+  readonly committed: number;
+  /** Tries inside of runs that failed and were made again, by class. */
+  readonly retries: { readonly [failure in RunError['class']]?: number };
+  /** Requests to something outside, by how they ended: `ok` or the class of the failure. */
+  readonly calls: { readonly [result in 'ok' | RunError['class']]?: number };
+}
+
 /** Deletes that wait for consent: `missing` of `known` items are not in the source any more. */
 export interface HeldDeletes {
   readonly missing: number;
@@ -171,6 +221,10 @@ export interface SourceChange {
   readonly kind: 'changed' | 'removed' | 'unknown' | 'rescan';
   /** When the watcher saw it, milliseconds of the epoch; the start of the freshness measure. */
   readonly seenAtMs: number;
+  /** What the change is part of, such as a commit. */
+  readonly revision?: string;
+  /** W3C trace context of whoever made it, where it came with one (a webhook). */
+  readonly traceparent?: string;
 }
 
 export const NO_COUNTS: Counts = { unchanged: 0, added: 0, reprocessed: 0, deleted: 0, failed: 0, superseded: 0 };

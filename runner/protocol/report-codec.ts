@@ -6,6 +6,7 @@ import { ReportSchema } from './link_pb.ts';
 import type { MountRequest, RunNumber } from './messages.ts';
 import { OutcomeReader, OutcomeWriter } from './outcome-codec.ts';
 import { MountReader, MountWriter, StartReader, StartWriter } from './run-codec.ts';
+import { traceMessage, tracesByIndex } from './trace-codec.ts';
 import { changesMessage, changesOf, progressMessage, progressOf } from './up-codec.ts';
 
 export function encodeReport(report: RunnerReport): Uint8Array {
@@ -27,6 +28,7 @@ export function encodeReport(report: RunnerReport): Uint8Array {
     ended.push(order);
     outcomes.push(outcome);
   }
+  const traces = report.ended.flatMap(({ trace }, index) => (trace === undefined ? [] : [traceMessage(index, trace)]));
   const message = create(ReportSchema, {
     runs: runs.take(),
     epochsF64: epochs.take(),
@@ -38,6 +40,7 @@ export function encodeReport(report: RunnerReport): Uint8Array {
       progress === undefined ? [] : [progressMessage(order.token.run, progress)],
     ),
     changes: report.changes.map(({ run, changes }) => changesMessage(run, changes)),
+    endedTraces: traces,
   });
   return toBinary(ReportSchema, message);
 }
@@ -69,9 +72,10 @@ export function decodeReport(bytes: Uint8Array): RunnerReport {
   }
   const endedReader = new StartReader(message.ended);
   const outcomes = new OutcomeReader(message.endedOutcomes);
-  const ended = Array.from({ length: endedReader.length }, () => ({
-    order: endedReader.next(0),
-    outcome: outcomes.next(),
-  }));
+  const traces = tracesByIndex(message.endedTraces);
+  const ended = Array.from({ length: endedReader.length }, (_, index) => {
+    const trace = traces.get(index);
+    return { order: endedReader.next(0), outcome: outcomes.next(), ...(trace === undefined ? {} : { trace }) };
+  });
   return { runs, ended, changes: message.changes.map((one) => ({ run: one.run, changes: changesOf(one) })) };
 }

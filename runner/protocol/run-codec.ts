@@ -115,6 +115,7 @@ export class StartWriter {
   readonly #updateIndices = new WordColumn();
   #updates = new Map<string, number>();
   #updateOfs: string[] = [];
+  #updateTraceparents: string[] = [];
   #details: StartDetails[] = [];
 
   get length(): number {
@@ -135,9 +136,11 @@ export class StartWriter {
   take(): Starts {
     const updates = [...this.#updates.keys()];
     const updateOfs = this.#updateOfs;
+    const updateTraceparents = this.#updateTraceparents;
     const details = this.#details;
     this.#updates = new Map();
     this.#updateOfs = [];
+    this.#updateTraceparents = [];
     this.#details = [];
     return create(StartsSchema, {
       runsF64: this.#runs.take(),
@@ -149,6 +152,7 @@ export class StartWriter {
       updateOfs,
       updateIndicesU32: this.#updateIndices.take(),
       details,
+      updateTraceparents,
     });
   }
 
@@ -157,6 +161,7 @@ export class StartWriter {
     if (known !== undefined) return known;
     this.#updates.set(order.update, this.#updates.size);
     this.#updateOfs.push(order.updateOf ?? '');
+    this.#updateTraceparents.push(order.traceparent ?? '');
     return this.#updates.size - 1;
   }
 }
@@ -170,12 +175,13 @@ export class StartReader {
   readonly #texts: TextReader;
   readonly #updates: readonly string[];
   readonly #updateOfs: readonly string[];
+  readonly #updateTraceparents: readonly string[];
   readonly #updateIndices: WordReader;
   readonly #details: Map<number, StartDetails>;
   #index = 0;
 
   constructor(starts: Starts | undefined) {
-    const { runsF64, attemptsU32, kindsU8, parentsF64, texts, updates, updateOfs, updateIndicesU32, details } =
+    const { runsF64, attemptsU32, kindsU8, parentsF64, texts, updates, updateOfs, updateIndicesU32, details, ...rest } =
       starts ?? create(StartsSchema);
     this.length = kindsU8.length;
     this.#runs = new DoubleReader(runsF64);
@@ -185,6 +191,7 @@ export class StartReader {
     this.#texts = new TextReader(texts);
     this.#updates = updates;
     this.#updateOfs = updateOfs;
+    this.#updateTraceparents = rest.updateTraceparents;
     this.#updateIndices = new WordReader(updateIndicesU32);
     this.#details = new Map(details.map((one) => [one.index, one]));
   }
@@ -200,6 +207,8 @@ export class StartReader {
     order.update = this.#updates[update] ?? '';
     const updateOf = this.#updateOfs[update];
     if (updateOf !== undefined && updateOf !== '') order.updateOf = updateOf;
+    const traceparent = this.#updateTraceparents[update];
+    if (traceparent !== undefined && traceparent !== '') order.traceparent = traceparent;
     if (parentRun !== 0) order.parentRun = parentRun;
     const details = this.#details.size === 0 ? undefined : this.#details.get(this.#index);
     if (details !== undefined) readStartDetails(details, order);
@@ -258,7 +267,7 @@ function readCommon(details: CommonDetails | undefined, into: Draft<Common>): vo
 
 function startDetails(order: RunOrder): MessageInitShape<typeof StartDetailsSchema> | undefined {
   const common = commonDetails(order);
-  const { trigger, allowDeletes, releaseQuarantined, openUpdates, losses, resume, traceparent } = order;
+  const { trigger, allowDeletes, releaseQuarantined, openUpdates, losses, resume } = order;
   const own = {
     ...(trigger === undefined ? {} : { trigger }),
     ...(allowDeletes === undefined ? {} : { allowDeletes }),
@@ -266,7 +275,6 @@ function startDetails(order: RunOrder): MessageInitShape<typeof StartDetailsSche
     ...(openUpdates === undefined ? {} : { openUpdates: [...openUpdates], hasOpenUpdates: true }),
     ...(losses === undefined ? {} : { losses }),
     ...(resume === undefined ? {} : { resumeJson: json(resume) }),
-    ...(traceparent === undefined ? {} : { traceparent }),
   };
   if (common === undefined && Object.keys(own).length === 0) return undefined;
   return { ...common, ...own };
@@ -280,5 +288,4 @@ function readStartDetails(details: StartDetails, order: Draft<RunOrder>): void {
   if (details.hasOpenUpdates) order.openUpdates = details.openUpdates;
   if (details.losses !== undefined) order.losses = details.losses;
   if (details.resumeJson !== undefined) order.resume = parsedJson(details.resumeJson);
-  if (details.traceparent !== undefined) order.traceparent = details.traceparent;
 }

@@ -4,16 +4,29 @@ import { ByteColumn, ByteReader, DoubleColumn, DoubleReader, WordColumn, WordRea
 import type { UpdateProgress, Uplink } from './link.ts';
 import {
   type Changes,
+  type Changes_Cause,
+  Changes_CauseSchema,
   ChangesSchema,
   type Progress,
   ProgressSchema,
+  type Stats,
   type TookOver,
   TookOverSchema,
   UpBatchSchema,
+  type RunTrace as WireTrace,
 } from './link_pb.ts';
-import type { ComponentPath, MountRequest, RunNumber, RunOutcome, SourceChange } from './messages.ts';
+import type {
+  ComponentPath,
+  MountRequest,
+  RunNumber,
+  RunnerStats,
+  RunOutcome,
+  RunTrace,
+  SourceChange,
+} from './messages.ts';
 import { nextCounts, OutcomeReader, OutcomeWriter, pushCounts } from './outcome-codec.ts';
 import { MountReader, MountWriter } from './run-codec.ts';
+import { statsMessage, statsOf, traceMessage, tracesByIndex } from './trace-codec.ts';
 
 /** Codes of `UpBatch.order_u8`. */
 const MOUNT = 1;
@@ -22,6 +35,7 @@ const EXITED = 3;
 const PROGRESS = 4;
 const TOOK_OVER = 5;
 const CHANGED = 6;
+const MEASURED = 7;
 
 /** Collects calls until they are taken as one batch. */
 export class UpWriter implements Uplink {
@@ -34,6 +48,9 @@ export class UpWriter implements Uplink {
   #progress: Progress[] = [];
   #tookOver: TookOver[] = [];
   #changes: Changes[] = [];
+  #exits = 0;
+  #traces: WireTrace[] = [];
+  #stats: Stats[] = [];
 
   /** Messages that wait to be taken. */
   get length(): number {
@@ -51,10 +68,12 @@ export class UpWriter implements Uplink {
     this.#unmountMounts.push(mount);
   }
 
-  exited(run: RunNumber, outcome: RunOutcome): void {
+  exited(run: RunNumber, outcome: RunOutcome, trace?: RunTrace): void {
     this.#order.push(EXITED);
     this.#exitRuns.push(run);
     this.#exitOutcomes.push(outcome);
+    if (trace !== undefined) this.#traces.push(traceMessage(this.#exits, trace));
+    this.#exits++;
   }
 
   progress(run: RunNumber, progress: UpdateProgress): void {
@@ -72,6 +91,11 @@ export class UpWriter implements Uplink {
     this.#changes.push(changesMessage(run, changes));
   }
 
+  measured(stats: RunnerStats): void {
+    this.#order.push(MEASURED);
+    this.#stats.push(statsMessage(stats));
+  }
+
   take(): Uint8Array {
     const batch = create(UpBatchSchema, {
       orderU8: this.#order.take(),
@@ -83,10 +107,15 @@ export class UpWriter implements Uplink {
       progress: this.#progress,
       tookOver: this.#tookOver,
       changes: this.#changes,
+      exitTraces: this.#traces,
+      stats: this.#stats,
     });
     this.#progress = [];
     this.#tookOver = [];
     this.#changes = [];
+    this.#exits = 0;
+    this.#traces = [];
+    this.#stats = [];
     return toBinary(UpBatchSchema, batch);
   }
 }
@@ -103,13 +132,16 @@ export function deliverUp(bytes: Uint8Array, uplink: Uplink): void {
   const progress = batch.progress.values();
   const tookOver = batch.tookOver.values();
   const changes = batch.changes.values();
+  const traces = tracesByIndex(batch.exitTraces);
+  const stats = batch.stats.values();
+  let exits = 0;
   while (!order.isDone) {
     const kind = order.next();
     if (kind === MOUNT) {
       const { parent, request } = mounts.next();
       uplink.mount(parent, request);
     } else if (kind === UNMOUNT) uplink.unmount(unmountParents.next(), unmountMounts.next());
-    else if (kind === EXITED) uplink.exited(exitRuns.next(), exitOutcomes.next());
+    else if (kind === EXITED) uplink.exited(exitRuns.next(), exitOutcomes.next(), traces.get(exits++));
     else if (kind === PROGRESS) {
       const message = nextOf(progress);
       uplink.progress(message.run, progressOf(message));
@@ -119,7 +151,8 @@ export function deliverUp(bytes: Uint8Array, uplink: Uplink): void {
     } else if (kind === CHANGED) {
       const message = nextOf(changes);
       uplink.changed(message.run, changesOf(message));
-    } else throw new RangeError(`the link carried a message of the unknown kind ${kind}`);
+    } else if (kind === MEASURED) uplink.measured?.(statsOf(nextOf(stats)));
+    else throw new RangeError(`the link carried a message of the unknown kind ${kind}`);
   }
 }
 
@@ -155,16 +188,36 @@ export function changesMessage(run: RunNumber, changes: readonly SourceChange[])
     keys: changes.map(({ key }) => key),
     kindsU8: kinds.take(),
     seenAtMsF64: seen.take(),
+    causes: changes.flatMap(causeMessage),
   });
+}
+
+function causeMessage({ revision, traceparent }: SourceChange, index: number): Changes_Cause[] {
+  if (revision === undefined && traceparent === undefined) return [];
+  const cause = {
+    index,
+    ...(revision === undefined ? {} : { revision }),
+    ...(traceparent === undefined ? {} : { traceparent }),
+  };
+  return [create(Changes_CauseSchema, cause)];
 }
 
 /** A kind that this version does not know is looked at: `unknown`. */
 export function changesOf(message: Changes): SourceChange[] {
   const kinds = new ByteReader(message.kindsU8);
   const seen = new DoubleReader(message.seenAtMsF64);
-  return message.keys.map((key) => ({
+  const changes: Draft<SourceChange>[] = message.keys.map((key) => ({
     key,
     kind: CHANGE_KINDS[kinds.next() - 1] ?? 'unknown',
     seenAtMs: seen.next(),
   }));
+  for (const { index, revision, traceparent } of message.causes) {
+    const change = changes[index];
+    if (change === undefined) continue;
+    if (revision !== undefined) change.revision = revision;
+    if (traceparent !== undefined) change.traceparent = traceparent;
+  }
+  return changes;
 }
+
+type Draft<T> = { -readonly [K in keyof T]: T[K] };

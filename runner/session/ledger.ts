@@ -12,8 +12,10 @@ import {
   type RunNumber,
   type Runner,
   type RunnerReport,
+  type RunnerStats,
   type RunOrder,
   type RunOutcome,
+  type RunTrace,
   type SourceChange,
   type UpdateProgress,
   type Uplink,
@@ -55,7 +57,7 @@ const HANDED_BACK = 'the runner leaves';
 export class Ledger implements Uplink, Runner {
   readonly #options: LedgerOptions;
   readonly #runs = new Map<RunNumber, HeldRun>();
-  #ended: Unacknowledged<{ readonly order: RunOrder; readonly outcome: RunOutcome }>[] = [];
+  #ended: Unacknowledged<RunnerReport['ended'][number]>[] = [];
   #changes: Unacknowledged<{ readonly run: RunNumber; readonly changes: readonly SourceChange[] }>[] = [];
   /** Runs of a session that is over, which the engine has not stopped yet. */
   readonly #stopping = new Set<RunNumber>();
@@ -138,7 +140,7 @@ export class Ledger implements Uplink, Runner {
     this.#options.uplink.unmount(parent, mount);
   }
 
-  exited(run: RunNumber, outcome: RunOutcome): void {
+  exited(run: RunNumber, outcome: RunOutcome, trace?: RunTrace): void {
     const held = this.#runs.get(run);
     if (held === undefined) {
       if (this.#stopping.delete(run)) this.#tellIfIdle();
@@ -146,8 +148,9 @@ export class Ledger implements Uplink, Runner {
     }
     this.#runs.delete(run);
     const said = held.isHandedBack && outcome.kind === 'cancelled' ? handedBack(held) : outcome;
-    this.#ended.push({ batch: this.#options.nextBatch(), what: { order: held.order, outcome: said } });
-    this.#options.uplink.exited(run, said);
+    const what = { order: held.order, outcome: said, ...(trace === undefined ? {} : { trace }) };
+    this.#ended.push({ batch: this.#options.nextBatch(), what });
+    this.#options.uplink.exited(run, said, trace);
     this.#tellIfIdle();
   }
 
@@ -166,6 +169,10 @@ export class Ledger implements Uplink, Runner {
     if (!this.#runs.has(run)) return;
     this.#changes.push({ batch: this.#options.nextBatch(), what: { run, changes } });
     this.#options.uplink.changed(run, changes);
+  }
+
+  measured(stats: RunnerStats): void {
+    this.#options.uplink.measured?.(stats);
   }
 
   // ---- sessions ---------------------------------------------------------------------------------------------------

@@ -52,10 +52,11 @@ export class RunnerSession implements LinkOwner {
       uplink: {
         mount: (parent, request) => say((writer) => writer.mount(parent, request)),
         unmount: (parent, mount) => say((writer) => writer.unmount(parent, mount)),
-        exited: (run, outcome) => say((writer) => writer.exited(run, outcome)),
+        exited: (run, outcome, trace) => say((writer) => writer.exited(run, outcome, trace)),
         progress: (run, progress) => say((writer) => writer.progress(run, progress)),
         tookOver: (run, from, paths) => say((writer) => writer.tookOver(run, from, paths)),
         changed: (run, changes) => say((writer) => writer.changed(run, changes)),
+        measured: (stats) => say((writer) => writer.measured(stats)),
       },
       nextBatch: () => this.#batches + 1,
       onIdle: () => this.#idle(),

@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
+  COMMIT_BOUNDS,
   type Counts,
   DownWriter,
   decodeReport,
@@ -10,11 +11,14 @@ import {
   encodeReport,
   type Json,
   type MountRequest,
+  RUN_SPANS_MAX,
   type RunKind,
   type Runner,
   type RunnerReport,
+  type RunnerStats,
   type RunOrder,
   type RunOutcome,
+  type RunTrace,
   type SourceChange,
   type UpdateProgress,
   type Uplink,
@@ -90,21 +94,48 @@ const order = fc
       openUpdates: fc.array(text),
       losses: size,
       resume: json,
-      traceparent: text,
     }),
   )
   .map(([a, b, c]) => ({
     ...a,
     ...b,
     ...c,
-    ...(b.update === 'pipeline-1-3' ? {} : { updateOf: 'docs' }),
+    ...(b.update === 'pipeline-1-3' ? {} : { updateOf: 'docs', traceparent: `00-${b.update}` }),
   })) as fc.Arbitrary<RunOrder>;
 const progress: fc.Arbitrary<UpdateProgress> = fc.record({ listed: fc.boolean(), total: size, done: size, counts });
-const change: fc.Arbitrary<SourceChange> = fc.record({
-  key: text,
-  kind: fc.constantFrom('changed', 'removed', 'unknown', 'rescan'),
-  seenAtMs: size,
-});
+const change = fc
+  .tuple(
+    fc.record({ key: text, kind: fc.constantFrom('changed', 'removed', 'unknown', 'rescan'), seenAtMs: size }),
+    maybe({ revision: text, traceparent: text }),
+  )
+  .map(([head, rest]) => ({ ...head, ...rest })) as fc.Arbitrary<SourceChange>;
+const span = fc
+  .tuple(
+    fc.record({
+      kind: fc.constantFrom('list', 'read', 'step', 'card', 'call', 'commit'),
+      name: text,
+      startMs: size,
+      durationMs: size,
+    }),
+    maybe<unknown>({
+      in: fc.integer({ min: 0, max: RUN_SPANS_MAX }),
+      count: word,
+      failure: fc.constantFrom('transient', 'timeout'),
+      detail: name,
+    }),
+  )
+  .map(([head, rest]) => ({ ...head, ...rest }));
+const trace = fc.record({
+  startedAtMs: size,
+  durationMs: size,
+  spans: fc.array(span, { maxLength: 8 }),
+}) as fc.Arbitrary<RunTrace>;
+const stats = fc.record({
+  commits: fc.array(size, { minLength: COMMIT_BOUNDS.length + 1, maxLength: COMMIT_BOUNDS.length + 1 }),
+  committed: size,
+  retries: maybe({ transient: size, timeout: size }),
+  calls: maybe({ ok: size, 'rate-limited': size }),
+}) as fc.Arbitrary<RunnerStats>;
 
 type Call = readonly [string, ...unknown[]];
 const recorder = (calls: Call[]) =>
@@ -122,10 +153,11 @@ test('every call of a runner arrives at the dispatcher as it was made', () => {
   const call = fc.oneof<fc.Arbitrary<Call>[]>(
     fc.tuple(fc.constant('mount'), runNumber, request),
     fc.tuple(fc.constant('unmount'), runNumber, word),
-    fc.tuple(fc.constant('exited'), runNumber, outcome),
+    fc.tuple(fc.constant('exited'), runNumber, outcome, fc.option(trace, { nil: undefined })),
     fc.tuple(fc.constant('progress'), runNumber, progress),
     fc.tuple(fc.constant('tookOver'), runNumber, text, fc.array(text)),
     fc.tuple(fc.constant('changed'), runNumber, fc.array(change)),
+    fc.tuple(fc.constant('measured'), stats),
   );
   const writer = new UpWriter();
   fc.assert(
@@ -167,7 +199,14 @@ test('what a runner reports of itself arrives whole', () => {
     .map(([head, rest]) => ({ ...head, ...rest }));
   const report = fc.record({
     runs: fc.uniqueArray(run, { selector: ({ order: { token } }) => token.run, maxLength: 20 }),
-    ended: fc.array(fc.record({ order: order.map((one) => ({ ...one, token: { ...one.token, epoch: 0 } })), outcome })),
+    ended: fc.array(
+      fc
+        .tuple(
+          fc.record({ order: order.map((one) => ({ ...one, token: { ...one.token, epoch: 0 } })), outcome }),
+          maybe({ trace }),
+        )
+        .map(([head, rest]) => ({ ...head, ...rest })),
+    ),
     changes: fc.array(fc.record({ run: runNumber, changes: fc.array(change) })),
   }) as fc.Arbitrary<RunnerReport>;
   fc.assert(

@@ -84,6 +84,7 @@ describe('metrics', () => {
       attempt: 1,
       losses: 0,
       requestedAtMs: clock.nowMs(),
+      grantedAtMs: clock.nowMs() + 200,
       runnerClass: 'cpu',
     };
     clock.advance(200);

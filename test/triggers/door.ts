@@ -19,6 +19,7 @@ export class FakeDoor implements UpdateDoor {
       trigger: start.trigger,
       path: start.source ?? '',
       rootRun: number,
+      causes: [],
       requestedAtMs: 0,
       progress: { listed: false, total: 0, done: 0, counts: NO_COUNTS },
     };
