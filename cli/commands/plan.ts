@@ -1,12 +1,9 @@
 // `fairlead plan`: what would change, per item. Nothing is written and nothing is run.
 import type { Command } from 'commander';
 import pc from 'picocolors';
-import { openSources } from '../../runner/assemble/index.ts';
-import { systemClock } from '../../runner/clock.ts';
-import { loadPipelines, type PipelineObjects } from '../local/objects.ts';
+import { loadPipelines } from '../local/objects.ts';
 import { addFiles, addOutput, type FileOptions } from '../local/options.ts';
-import { assembleOptions, forPeople, openAssembly } from '../local/pipeline.ts';
-import { hasState, previewFirst, previewSource, type SourcePreview, type Why } from '../local/preview.ts';
+import { preview, type SourcePreview, type Why } from '../local/preview.ts';
 import { setExit, surroundings } from '../local/session.ts';
 
 /** How each reason is shown: a sign, and what it says. */
@@ -29,32 +26,13 @@ export function configure(command: Command): void {
 async function run({ file, output }: FileOptions): Promise<void> {
   const objects = await loadPipelines(file, surroundings());
   const plans = [];
-  for (const one of objects) plans.push({ pipeline: one.label, sources: await preview(one) });
+  for (const one of objects) plans.push({ pipeline: one.label, sources: await preview(one, process.env) });
   process.stdout.write(output === 'json' ? `${JSON.stringify({ plans })}\n` : plans.map(planText).join('\n'));
   const willChange = plans.some(({ sources }) => sources.some(({ items }) => items.some(isChange)));
   setExit(willChange ? 'changes' : 'ok');
 }
 
 const isChange = ({ why }: { readonly why: Why }) => why !== 'quarantined';
-
-async function preview(objects: PipelineObjects): Promise<SourcePreview[]> {
-  const options = { clock: systemClock, environment: process.env, readOnly: true };
-  const isFirst = !hasState(objects);
-  const parts = isFirst ? undefined : await openAssembly(objects, options);
-  const { sources, close } = parts ?? openSources(assembleOptions(objects, options));
-  try {
-    const previews: SourcePreview[] = [];
-    for (const [name, plan] of sources) {
-      const list = () => plan.source.list({ signal: new AbortController().signal });
-      previews.push(parts === undefined ? await previewFirst(name, list()) : await previewSource(parts, name, plan));
-    }
-    return previews;
-  } catch (error) {
-    throw forPeople(error, objects.label);
-  } finally {
-    await close();
-  }
-}
 
 function planText({ pipeline, sources }: { pipeline: string; sources: readonly SourcePreview[] }): string {
   const lines = sources.flatMap(({ source, items, unchanged, heldDeletes }) => [

@@ -3,10 +3,9 @@ import type { Command } from 'commander';
 import { systemClock } from '../../runner/clock.ts';
 import type { ItemRecord } from '../../runner/execute/index.ts';
 import { CommandError } from '../exit.ts';
+import { openAssembly, openToLook } from '../local/assembly.ts';
 import { loadPipelines, type PipelineObjects } from '../local/objects.ts';
 import { addFiles, addOutput, type FileOptions } from '../local/options.ts';
-import { openAssembly } from '../local/pipeline.ts';
-import { hasState } from '../local/preview.ts';
 import { surroundings } from '../local/session.ts';
 
 const PAGE = 1_000;
@@ -35,7 +34,7 @@ interface Listed {
 }
 
 async function run(keys: readonly string[], { file, output, release }: Options): Promise<void> {
-  const objects = (await loadPipelines(file, surroundings())).filter(hasState);
+  const objects = await loadPipelines(file, surroundings());
   if (release === true) return releaseAll(objects, keys, output);
   const items: Listed[] = [];
   for (const one of objects) items.push(...(await listed(one, keys)));
@@ -43,7 +42,8 @@ async function run(keys: readonly string[], { file, output, release }: Options):
 }
 
 async function listed(objects: PipelineObjects, keys: readonly string[]): Promise<Listed[]> {
-  const assembly = await openAssembly(objects, { clock: systemClock, environment: process.env, readOnly: true });
+  const assembly = await openToLook(objects, process.env);
+  if (assembly === undefined) return [];
   try {
     const found: Listed[] = [];
     for (const status of ['quarantined', 'failed'] as const)

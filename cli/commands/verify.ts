@@ -1,11 +1,11 @@
 // `fairlead verify`: compares state and target, both ways, and mends what differs.
 import type { Command } from 'commander';
-import { systemClock } from '../../runner/clock.ts';
 import { pathKeys } from '../../runner/protocol/index.ts';
+import { openToLook } from '../local/assembly.ts';
 import { type Audit, auditTargets, type Difference } from '../local/audit.ts';
 import { loadPipelines, type PipelineObjects } from '../local/objects.ts';
 import { addFiles, addOutput, type FileOptions } from '../local/options.ts';
-import { type LocalPipeline, openAssembly } from '../local/pipeline.ts';
+import type { LocalPipeline } from '../local/pipeline.ts';
 import { SILENT } from '../local/report.ts';
 import { Session, setExit, surroundings } from '../local/session.ts';
 
@@ -50,7 +50,8 @@ const resultOf = (pipeline: string, { rows, missing, surplus, differences }: Aud
 });
 
 async function look(objects: PipelineObjects): Promise<Result> {
-  const assembly = await openAssembly(objects, { clock: systemClock, environment: process.env, readOnly: true });
+  const assembly = await openToLook(objects, process.env);
+  if (assembly === undefined) return { pipeline: objects.label, rows: 0, missing: 0, surplus: 0, differences: [] };
   try {
     return resultOf(objects.label, await auditTargets(assembly));
   } finally {

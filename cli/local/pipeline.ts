@@ -13,16 +13,16 @@ import {
 } from '../../operator/dispatch/index.ts';
 import { limitsOf, triggerSettings } from '../../operator/host/index.ts';
 import { PipelineTriggers, SourceTriggers } from '../../operator/triggers/index.ts';
-import { type AssembleOptions, type Assembly, assemble } from '../../runner/assemble/index.ts';
+import type { Assembly } from '../../runner/assemble/index.ts';
 import type { Clock } from '../../runner/clock.ts';
 import { Engine } from '../../runner/execute/index.ts';
-import { StateInUseError } from '../../runner/state/index.ts';
 import { CommandError } from '../exit.ts';
 import type { Loaded } from '../objects/index.ts';
 import { Activity, PIPELINE_GROUP } from './activity.ts';
-import { type PipelineObjects, sourceFolder } from './objects.ts';
+import { openAssembly } from './assembly.ts';
+import type { PipelineObjects } from './objects.ts';
 import type { EndedUpdate, Reporter, SourceState } from './report.ts';
-import { type Environment, resolveSecret, type SecretFrom } from './secrets.ts';
+import type { Environment } from './secrets.ts';
 
 /** Failed items that are printed for one update; the rest is counted. */
 const FAILED_SHOWN_MAX = 20;
@@ -228,55 +228,6 @@ function slotsOf({ pipeline }: PipelineObjects, environment: Environment): numbe
   const slots = resolveMaxInflightComponents(pipeline.value.spec, environment);
   if (slots.kind === 'refused') throw new CommandError(slots.message);
   return slots.value;
-}
-
-interface OpenOptions {
-  readonly clock: Clock;
-  readonly environment: Environment;
-  /** For commands that only look: takes no lock and writes nothing. */
-  readonly readOnly?: boolean;
-}
-
-/** What opening a Pipeline's parts needs, from its objects. */
-export function assembleOptions(
-  objects: PipelineObjects,
-  { clock, environment, readOnly }: OpenOptions,
-): AssembleOptions {
-  return {
-    pipeline: objects.label,
-    spec: objects.pipeline.value.spec,
-    sources: objects.sources.map((it) => ({ name: it.name, spec: it.value.spec, base: sourceFolder(it) })),
-    folders: objects.folders,
-    clock,
-    secret: secretsOf(objects, environment),
-    epoch: 'next',
-    ignoreClasses: true,
-    readOnly: readOnly ?? false,
-  };
-}
-
-/** Opens a Pipeline's parts. Throws CommandError where that fails for a reason that people can mend. */
-export async function openAssembly(objects: PipelineObjects, options: OpenOptions): Promise<Assembly> {
-  try {
-    return await assemble(assembleOptions(objects, options));
-  } catch (error) {
-    throw forPeople(error, objects.label);
-  }
-}
-
-/** Reads secret values for the parts of a Pipeline, anew at each use. */
-export function secretsOf({ secrets }: PipelineObjects, environment: Environment) {
-  const objects = secrets.map(({ value }) => value);
-  return async (from: SecretFrom): Promise<string> => resolveSecret(from, objects, environment);
-}
-
-/** Failures of opening are for people; anything else is a fault of the program and keeps its stack. */
-export function forPeople(error: unknown, label: string): unknown {
-  if (error instanceof CommandError) return error;
-  if (error instanceof StateInUseError) return new CommandError(error.message);
-  if (error instanceof Error && ['StepError', 'TargetRefused', 'Error'].includes(error.name))
-    return new CommandError(`Pipeline ${label}: ${error.message}`);
-  return error;
 }
 
 function messageOf(outcome: UpdateEnding['outcome']): string | undefined {

@@ -1,14 +1,14 @@
 // Searches a Pipeline's rows. It only reads, so it works beside a `fairlead dev` that is at work.
-import { existsSync } from 'node:fs';
 import { allSteps, type EmbedSpec, targetOf } from '../../crds/schema/index.ts';
-import { openStores, stateFile } from '../../runner/assemble/index.ts';
+import { openStores } from '../../runner/assemble/index.ts';
 import { systemClock } from '../../runner/clock.ts';
+import { NothingIndexed } from '../../runner/database/index.ts';
 import type { Target } from '../../runner/execute/index.ts';
 import { openStepHost } from '../../runner/steps/index.ts';
 import { CommandError } from '../exit.ts';
 import { type Answer, answersOf } from './answers.ts';
+import { forPeople, secretsOf } from './assembly.ts';
 import type { PipelineObjects } from './objects.ts';
-import { forPeople, secretsOf } from './pipeline.ts';
 
 export interface Question {
   readonly text: string;
@@ -21,8 +21,6 @@ export interface Question {
 export async function search(objects: PipelineObjects, question: Question): Promise<readonly Answer[]> {
   const { label, folders, pipeline } = objects;
   const { spec } = pipeline.value;
-  if (spec.state.sqlite !== undefined && !existsSync(stateFile(spec, label, folders)))
-    throw new CommandError(`Pipeline ${label}: nothing was indexed yet; run fairlead dev first`);
   try {
     const secret = secretsOf(objects, process.env);
     const options = { pipeline: label, folders, clock: systemClock, secret, readOnly: true, epoch: 'next' as const };
@@ -36,6 +34,8 @@ export async function search(objects: PipelineObjects, question: Question): Prom
       await stores.close();
     }
   } catch (error) {
+    if (error instanceof NothingIndexed)
+      throw new CommandError(`Pipeline ${label}: nothing was indexed yet; run fairlead dev first`);
     throw forPeople(error, label);
   }
 }

@@ -17,6 +17,8 @@ export interface AssembleOptions {
   readonly spec: PipelineSpec;
   readonly sources: readonly NamedSource[];
   readonly folders: Folders;
+  /** Where sources keep copies of what is elsewhere; default: `cache` in the Pipeline's home. */
+  readonly cacheDir?: string;
   readonly clock: Clock;
   readonly secret: ReadSecret;
   readonly epoch: number | 'next';
@@ -88,7 +90,7 @@ async function assembleInto(open: Opened, options: AssembleOptions): Promise<Ass
   return { stores, plan, sources, steps, close: () => open.close() };
 }
 
-type SourceOptions = Pick<AssembleOptions, 'sources' | 'folders' | 'clock' | 'secret'>;
+type SourceOptions = Pick<AssembleOptions, 'sources' | 'folders' | 'cacheDir' | 'clock' | 'secret'>;
 
 /** Opens only the sources, for looking at what they list. */
 export function openSources(options: SourceOptions): Pick<Assembly, 'sources' | 'close'> {
@@ -101,7 +103,7 @@ const sourcePlans = (open: Opened, options: SourceOptions): ReadonlyMap<string, 
 
 function sourcePlan(open: Opened, { name, spec, base }: NamedSource, options: SourceOptions): SourcePlan {
   const { clock, secret, folders } = options;
-  const cacheDir = join(folders.home, 'cache');
+  const cacheDir = options.cacheDir ?? join(folders.home, 'cache');
   const keepDir = join(folders.home, 'kept');
   const source = open.add(openSource(spec.source, { name, clock, cacheDir, keepDir, baseDir: base, secret }));
   return { source, deleteGuard: spec.deleteGuard };

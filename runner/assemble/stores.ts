@@ -2,10 +2,12 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { PipelineSpec } from '../../crds/schema/index.ts';
+import { NothingIndexed } from '../database/index.ts';
 import type { StateStore, Target } from '../execute/index.ts';
 import { PostgresState, SqliteState } from '../state/index.ts';
 import { stateFile } from './names.ts';
 import { type MadeTarget, TargetMaker, type TargetOptions } from './targets.ts';
+import { UnmadeTarget } from './unmade-target.ts';
 
 export interface StoreOptions extends TargetOptions {
   /** Leadership epoch; `next` where nobody else leads. */
@@ -19,6 +21,8 @@ export interface Stores {
   readonly epoch: number;
   /** Targets that hold rows of a state that was lost; what no item claims in a whole cycle is to be swept. */
   readonly adopted: readonly Target[];
+  /** Targets whose old rows are gone, or, where they were opened to be looked at, would go. */
+  readonly rebuilt: readonly Target[];
   close(): Promise<void>;
 }
 
@@ -38,8 +42,16 @@ export async function openStores(spec: PipelineSpec, options: StoreOptions): Pro
     const stateId = await state.stateId();
     for (const one of spec.targets)
       opened.push(shared.find(({ target }) => target.name === one.name)?.target ?? (await maker.own(one, stateId)));
-    const adopted = await prepareAll(opened);
-    return { state, targets: opened, epoch, adopted, close };
+    const prepared = await prepareAll(opened, options.readOnly);
+    const those = (how: Prepared) => prepared.flatMap((it) => (it.how === how ? [it.target] : []));
+    return {
+      state,
+      targets: prepared.map(({ target }) => target),
+      epoch,
+      adopted: those('adopted'),
+      rebuilt: those('rebuilt'),
+      close,
+    };
   } catch (error) {
     await close();
     throw error;
@@ -62,8 +74,16 @@ async function makeState(
   return new SqliteState({ file, clock, readOnly, shared: lodgers });
 }
 
-async function prepareAll(targets: readonly Target[]): Promise<Target[]> {
-  const adopted: Target[] = [];
-  for (const target of targets) if ((await target.prepare()) === 'adopted') adopted.push(target);
-  return adopted;
+type Prepared = Awaited<ReturnType<Target['prepare']>>;
+
+async function prepareAll(targets: readonly Target[], readOnly: boolean) {
+  const prepared: { readonly target: Target; readonly how: Prepared }[] = [];
+  for (const target of targets)
+    try {
+      prepared.push({ target, how: await target.prepare() });
+    } catch (error) {
+      if (!readOnly || !(error instanceof NothingIndexed)) throw error;
+      prepared.push({ target: new UnmadeTarget(target, error), how: 'rebuilt' });
+    }
+  return prepared;
 }

@@ -2,10 +2,11 @@
 //   Q1. Commits are durable against the death of the process at any moment (WAL, synchronous NORMAL); a power cut may lose
 //       the last commits, never tear one.
 //   Q2. Everything runs synchronously: a transaction is one turn of the event loop, so no two of them interleave.
-//   Q3. A read-only connection never blocks the writer and is never blocked by it.
+//   Q3. A read-only connection never blocks the writer and is never blocked by it, and leaves no file behind.
 import { existsSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { load as loadVectorFunctions } from 'sqlite-vec';
+import { NothingIndexed } from './nothing-indexed.ts';
 
 export interface SqliteOptions {
   readonly file: string;
@@ -26,10 +27,13 @@ export class Sqlite {
   readonly readOnly: boolean;
   readonly #database: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
+  /** Reading makes a log, which only a connection that may write takes away again. */
+  readonly #madeLog: boolean;
 
   constructor(options: SqliteOptions) {
     this.file = options.file;
     this.readOnly = options.readOnly ?? false;
+    this.#madeLog = this.readOnly && !existsSync(`${this.file}-wal`);
     this.#database = explained(this.file, this.readOnly, () => open(this.file, this.readOnly));
   }
 
@@ -90,7 +94,20 @@ export class Sqlite {
 
   close(): void {
     this.#statements.clear();
-    if (this.#database.isOpen) this.#database.close();
+    if (!this.#database.isOpen) return;
+    this.#database.close();
+    if (this.#madeLog) removeEmptyLog(this.file);
+  }
+}
+
+/** The last connection that closes takes the log away; while another one has the file, this does nothing. */
+function removeEmptyLog(file: string): void {
+  try {
+    const database = new DatabaseSync(file);
+    database.exec('SELECT 1 FROM sqlite_schema');
+    database.close();
+  } catch {
+    // A folder that cannot be written keeps it; it is empty.
   }
 }
 
@@ -117,7 +134,8 @@ function open(file: string, readOnly: boolean): DatabaseSync {
 
 /** Opening names the file and what to do, which SQLite's own words do not. */
 export function explained<T>(file: string, readOnly: boolean, body: () => T): T {
-  if (readOnly && !existsSync(file)) throw new Error(`there is no file ${file}: nothing was indexed into it yet`);
+  if (readOnly && !existsSync(file))
+    throw new NothingIndexed(`there is no file ${file}: nothing was indexed into it yet`);
   try {
     return body();
   } catch (error) {

@@ -245,6 +245,7 @@ export interface Target {
    * Creates or migrates the target's own tables; refuses a table that is not Fairlead's. Answers `rebuilt` if the settings changed so that
    * its old rows are gone and every item must be written again (dimensions, metric); `adopted` if it holds rows of a state of this Pipeline that
    * was lost: they stay searchable, each component's old rows go with its first change, and the rest goes with `sweep`.
+   * A target that was opened to be looked at writes nothing: `rebuilt` says what would be, and where nothing was made yet it throws `NothingIndexed`.
    */
   prepare(): Promise<'ready' | 'rebuilt' | 'adopted'>;
   /** After `adopted`, once every source was listed whole: removes what no component has claimed. Answers how many components' rows went. */

@@ -126,28 +126,6 @@ test('a cycle that would delete more than the guard allows deletes nothing until
   expect(space.keys()).toEqual(['d.txt']);
 });
 
-test('plan says per item what would change, exits with 2, and writes nothing', async () => {
-  const space = new Workspace();
-  space.write('files/a.txt', 'Anchor.\n');
-  space.write('files/b.txt', 'Bilge.\n');
-  expect((await space.run('plan', '-f', 'pipeline.yaml')).stdout).toContain('+ a.txt  new\n');
-  await space.run('dev', '-f', 'pipeline.yaml');
-  space.write('files/b.txt', 'Boom.\n');
-  space.write('files/c.txt', 'Capstan.\n');
-  space.remove('files/a.txt');
-  const { code, stdout } = await space.run('plan');
-  expect(code).toBe(2);
-  expect(stdout).toBe(
-    '~ b.txt  changed\n+ c.txt  new\n- a.txt  gone from the source\nnotes/files: 1 to add, 1 to process again, 1 to delete, 0 unchanged\n',
-  );
-  expect(space.keys()).toEqual(['a.txt', 'b.txt']);
-  await space.run('dev');
-  expect(await space.run('plan')).toMatchObject({
-    code: 0,
-    stdout: 'notes/files: 0 to add, 0 to process again, 0 to delete, 2 unchanged\n',
-  });
-});
-
 test('an edit of the spec that changes results processes every item again; one that does not processes none', async () => {
   const space = new Workspace();
   space.write('files/a.txt', 'The anchor.\n');

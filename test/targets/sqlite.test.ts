@@ -106,6 +106,17 @@ describe('the embedded target', () => {
     await expect(open(file, { readOnly: true })).rejects.toThrow(/nothing was indexed/);
   });
 
+  test('a reader under other dimensions is told that the rows would be made anew, and they stay', async () => {
+    const file = newFile();
+    const writer = await open(file);
+    await writer.apply([written(row(1, 'a', 'hello world'))]);
+    const vector = { dimensions: 7, metric: 'cosine' } as const;
+    const reader = new SqliteTarget({ ...options({ vector }), file, readOnly: true });
+    expect(await reader.prepare()).toBe('rebuilt');
+    expect((await writer.scan('', 10)).length).toBe(1);
+    await reader.close();
+  });
+
   test('full text search can be turned on later, without writing rows again, and off', async () => {
     const file = newFile();
     const without = await open(file, { fullText: false });

@@ -2,7 +2,7 @@
 //   S1. Each call of the port is one transaction or one statement; a rejection leaves nothing written.
 //   S2. Shared targets are applied inside the commit's transaction, on its connection.
 //   S3. Times are the server's; one store never gives the same time twice.
-import { binary, Postgres, type PostgresLodger, type Queryable } from '../../database/index.ts';
+import { binary, NothingIndexed, Postgres, type PostgresLodger, type Queryable } from '../../database/index.ts';
 import type {
   Commit,
   CommitResult,
@@ -82,7 +82,7 @@ export class PostgresState implements StateStore {
     const found = await findTables(database, this.#options);
     if (found !== undefined) return found;
     const { pipeline, schema } = this.#options;
-    throw new Error(
+    throw new NothingIndexed(
       `Pipeline ${pipeline} has no state in schema ${schema} of ${database.place} yet: nothing was indexed`,
     );
   }

@@ -3,7 +3,7 @@
 //   T2. Row ids grow and are never given twice, so that items seen by a listing fit a bitmap.
 //   T3. What compare reads is narrow: rows owned and values stand in `holdings`.
 import { randomUUID } from 'node:crypto';
-import type { Sqlite } from '../../database/index.ts';
+import { NothingIndexed, type Sqlite } from '../../database/index.ts';
 
 const VERSION = 1;
 
@@ -78,7 +78,8 @@ CREATE TABLE updates(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, record T
 /** Makes the tables, or checks that those that are there are ones that this version can use. */
 export function prepareSchema(database: Sqlite): void {
   if (database.hasTable('fairlead_state')) checkVersion(database);
-  else if (database.readOnly) throw new Error(`${database.file} holds no state: nothing was indexed into it yet`);
+  else if (database.readOnly)
+    throw new NothingIndexed(`${database.file} holds no state: nothing was indexed into it yet`);
   else makeTables(database);
 }
 

@@ -4,6 +4,7 @@
 //   J3. Equal rows give an equal file, byte for byte.
 import { closeSync, existsSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs';
 import type { CancelTimer, Clock } from '../../clock.ts';
+import { NothingIndexed } from '../../database/index.ts';
 import type { RowChange, Target } from '../../execute/index.ts';
 import { Adoption, TargetRefused } from '../ownership.ts';
 import { checkFinite } from '../vectors.ts';
@@ -39,7 +40,6 @@ export class JsonlTarget implements Target {
   }
 
   get identity(): string {
-    if (this.#options.readOnly === true && this.#index === undefined) return 'jsonl that was never made';
     return `jsonl ${this.#open().get('generation')}`;
   }
 
@@ -53,7 +53,8 @@ export class JsonlTarget implements Target {
     const indexPath = `${path}.index`;
     if (!existsSync(indexPath)) this.#refuseForeign();
     if (this.#options.readOnly === true) {
-      if (existsSync(indexPath)) this.#index = new IndexFile(indexPath, true);
+      if (!existsSync(indexPath)) throw new NothingIndexed(`target ${this.name}: nothing was written to ${path} yet`);
+      this.#index = new IndexFile(indexPath, true);
       return 'ready';
     }
     const index = new IndexFile(indexPath, false);
@@ -118,7 +119,7 @@ export class JsonlTarget implements Target {
   }
 
   async scan(afterId: string, limit: number): Promise<readonly { readonly id: string; readonly owner: string }[]> {
-    return this.#index === undefined && this.#options.readOnly === true ? [] : this.#open().scan(afterId, limit);
+    return this.#open().scan(afterId, limit);
   }
 
   async sweep(): Promise<number> {

@@ -2,7 +2,7 @@
 //   G1. In the state's database it is a lodger: the state applies changes on the connection of its own transactions.
 //   G2. It makes and migrates its own table and refuses a table that is not Fairlead's, or another Pipeline's.
 //   G3. A group of changes is one transaction: a reader sees all old or all new rows of each component.
-import { binary, Postgres, type PostgresLodger, type Queryable } from '../../database/index.ts';
+import { binary, NothingIndexed, Postgres, type PostgresLodger, type Queryable } from '../../database/index.ts';
 import type { RowChange, SearchHit, Target } from '../../execute/index.ts';
 import { Adoption, TargetRefused } from '../ownership.ts';
 import { checkVectors, type VectorColumn } from '../vectors.ts';
@@ -97,14 +97,18 @@ export class PostgresTarget implements Target, PostgresLodger<RowChange> {
     if (this.#options.readOnly) this.#registered = await this.#look(database);
     else if (this.#settings.vector !== undefined) await requireVector(database, this.name);
     if (this.#settings.vector !== undefined) this.#vectorType = await database.typeId('vector');
-    if (this.#options.readOnly) return 'ready';
+    if (this.#options.readOnly) return this.#keepsRows(this.#ready()) ? 'ready' : 'rebuilt';
     return database.transact((on) => this.#prepare(on));
   }
 
   async #look(database: Postgres): Promise<Registered> {
-    const found = await readRegistered(database, this.#settings);
-    if (found === undefined) throw new TargetRefused(this.name, `nothing was indexed into ${this.#where()} yet`);
-    return found;
+    const found = await this.#found(database);
+    if (found !== undefined) return found;
+    throw new NothingIndexed(`target ${this.name}: nothing was indexed into ${this.#where()} yet`);
+  }
+
+  #keepsRows(found: Registered): boolean {
+    return isCurrent(found) && keepsRows(found, this.#settings);
   }
 
   #where(): string {
@@ -121,7 +125,7 @@ export class PostgresTarget implements Target, PostgresLodger<RowChange> {
       return 'ready';
     }
     const adoption = new Adoption(this.name, this.#where(), found, owner);
-    if (!isCurrent(found) || !keepsRows(found, this.#settings)) {
+    if (!this.#keepsRows(found)) {
       await dropTable(on, this.#settings);
       this.#registered = await create(on, this.#settings, owner);
       return 'rebuilt';

@@ -2,7 +2,7 @@
 //   G1. In the state's file it is a lodger: the state lends the connection and applies changes in its own transactions.
 //   G2. It makes and migrates its own tables and refuses tables that are not Fairlead's, or another Pipeline's.
 //   G3. A group of changes is one transaction: a reader sees all old or all new rows of each component.
-import { Sqlite, type SqliteLodger } from '../../database/index.ts';
+import { NothingIndexed, Sqlite, type SqliteLodger } from '../../database/index.ts';
 import type { RowChange, SearchHit, Target } from '../../execute/index.ts';
 import { Adoption, TargetRefused } from '../ownership.ts';
 import { checkVectors, type VectorColumn, vectorOf } from '../vectors.ts';
@@ -72,7 +72,7 @@ export class SqliteTarget implements Target, SqliteLodger<RowChange> {
     const database = this.#open();
     if (database.readOnly) {
       this.#registered = this.#look(database);
-      return 'ready';
+      return this.#keepsRows(this.#registered) ? 'ready' : 'rebuilt';
     }
     return database.transact(() => this.#prepare(database));
   }
@@ -88,9 +88,13 @@ export class SqliteTarget implements Target, SqliteLodger<RowChange> {
 
   #look(database: Sqlite): Registered {
     const found = readRegistered(database, this.#settings.table);
-    if (found === undefined)
-      throw new TargetRefused(this.name, `nothing was indexed into ${this.#where(database)} yet`);
-    return found;
+    if (found !== undefined) return found;
+    this.#refuseForeign(database);
+    throw new NothingIndexed(`target ${this.name}: nothing was indexed into ${this.#where(database)} yet`);
+  }
+
+  #keepsRows(found: Registered): boolean {
+    return isCurrent(found) && keepsRows(found, this.#settings);
   }
 
   #where(database: Sqlite): string {
@@ -107,7 +111,7 @@ export class SqliteTarget implements Target, SqliteLodger<RowChange> {
       return 'ready';
     }
     const adoption = new Adoption(this.name, this.#where(database), found, owner);
-    if (!isCurrent(found) || !keepsRows(found, this.#settings)) {
+    if (!this.#keepsRows(found)) {
       dropTables(database, this.#settings.table);
       this.#registered = create(database, this.#settings, owner);
       return 'rebuilt';
