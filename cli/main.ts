@@ -2,6 +2,9 @@
 // `fairlead`: the command line. Data goes to standard output, everything else to standard error.
 import { CommandError, EXIT } from './exit.ts';
 import { createProgram } from './program.ts';
+import { endUnlessHeard } from './signals.ts';
+
+endUnlessHeard(process);
 
 // A reader that has seen enough, such as `head`, is no error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

@@ -105,7 +105,7 @@ async function runInCluster(flags: OperatorFlags): Promise<void> {
     log.error('the operator ends', { why });
     setTimeout(() => process.exit(1), 500); // a second at most: nothing of this time may reach the next leader
   };
-  const [{ connect }, { Operator }] = await Promise.all([
+  const [{ connect, ownAccount }, { Operator }] = await Promise.all([
     import('../../operator/cluster/index.ts'),
     import('../../operator/service/index.ts'),
   ]);
@@ -117,6 +117,7 @@ async function runInCluster(flags: OperatorFlags): Promise<void> {
     log,
     environment: process.env,
     version: programVersion(),
+    account: await ownAccount(),
     ended: end,
   });
   await operator.start();

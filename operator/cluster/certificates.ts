@@ -5,6 +5,7 @@
 import 'reflect-metadata';
 import { webcrypto } from 'node:crypto';
 import * as x509 from '@peculiar/x509';
+import type { OwnerReference } from './account.ts';
 import { isAlreadyExists, isConflict, isNotFound } from './errors.ts';
 import { collectionPath, type KubeObject, objectPath, type Resource } from './objects.ts';
 import type { KubeApi } from './rest.ts';
@@ -37,11 +38,18 @@ export class CertificateKeeper {
   readonly #api: KubeApi;
   readonly #secret: { readonly namespace: string; readonly name: string };
   readonly #hostName: string;
+  readonly #owner: OwnerReference | undefined;
 
-  constructor(api: KubeApi, secret: { readonly namespace: string; readonly name: string }, hostName: string) {
+  constructor(
+    api: KubeApi,
+    secret: { readonly namespace: string; readonly name: string },
+    hostName: string,
+    owner?: OwnerReference,
+  ) {
     this.#api = api;
     this.#secret = secret;
     this.#hostName = hostName;
+    this.#owner = owner;
     x509.cryptoProvider.set(webcrypto as never);
   }
 
@@ -74,10 +82,11 @@ export class CertificateKeeper {
     try {
       if (found === undefined) {
         const path = collectionPath(SECRETS, namespace);
-        await this.#api.request({ method: 'POST', path, body: { ...body, metadata: { namespace, name } } });
+        const metadata = { namespace, name, ...(this.#owner && { ownerReferences: [this.#owner] }) };
+        await this.#api.request({ method: 'POST', path, body: { ...body, metadata } });
       } else {
-        const { resourceVersion, labels, annotations } = found.metadata;
-        const metadata = { namespace, name, resourceVersion, labels, annotations };
+        const { resourceVersion, labels, annotations, ownerReferences } = found.metadata;
+        const metadata = { namespace, name, resourceVersion, labels, annotations, ownerReferences };
         const path = objectPath(SECRETS, this.#secret);
         await this.#api.request({ method: 'PUT', path, body: { ...body, type: 'kubernetes.io/tls', metadata } });
       }

@@ -1,3 +1,4 @@
+export * from './account.ts';
 export * from './caches.ts';
 export * from './certificates.ts';
 export * from './connection.ts';

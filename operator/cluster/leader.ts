@@ -8,6 +8,7 @@
 //   E4. A lease is released only after the leader stopped leading.
 // A Lease never promises a single writer: two may believe to lead for a moment. Fencing tokens made of the epoch decide.
 import type { CancelTimer, Clock } from '../clock.ts';
+import type { OwnerReference } from './account.ts';
 import { isAlreadyExists, isConflict, isNotFound } from './errors.ts';
 import { collectionPath, LEASES, objectPath } from './objects.ts';
 import type { KubeApi } from './rest.ts';
@@ -20,6 +21,8 @@ export interface LeaseSettings {
   readonly durationMs: number;
   readonly renewDeadlineMs: number;
   readonly retryMs: number;
+  /** Whoever a Lease that is made here goes with. */
+  readonly owner?: OwnerReference | undefined;
 }
 
 /** For Node: longer than Go's 15/10/2 s, since a garbage collection or a busy loop must not cost the lead. */
@@ -215,8 +218,8 @@ export class LeaderElector {
   }
 
   async #create(): Promise<LeaseObject> {
-    const { namespace, name, identity } = this.#settings;
-    const metadata = { namespace, name };
+    const { namespace, name, identity, owner } = this.#settings;
+    const metadata = { namespace, name, ...(owner && { ownerReferences: [owner] }) };
     const path = collectionPath(LEASES, namespace);
     try {
       return await this.#request<LeaseObject>('POST', path, {

@@ -10,6 +10,7 @@ import {
   type KubeApi,
   type LinkCertificates,
   labelAsLeader,
+  type OwnerReference,
   TokenReviewer,
 } from '../cluster/index.ts';
 import { Gateway, type GatewayServer, LEASE_DEFAULTS, serveGateway } from '../gateway/index.ts';
@@ -28,6 +29,7 @@ export interface LeadershipOptions {
   readonly log: Log;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly version: string;
+  readonly account?: OwnerReference | undefined;
   readonly epoch: number;
   readonly signal: AbortSignal;
   readonly isLeading: () => boolean;
@@ -47,18 +49,12 @@ export class Leadership {
   #server: GatewayServer | undefined;
   #cancelCertificates: () => void = () => {};
 
-  /** Begins to lead. */
-  static async start(options: LeadershipOptions): Promise<Leadership> {
-    const { api, settings, log, epoch } = options;
+  /** Makes what leading needs; nobody is let in and nothing is written but the certificates before `begin`. */
+  static async prepare(options: LeadershipOptions): Promise<Leadership> {
+    const { api, settings, account } = options;
     const secret = { namespace: settings.podNamespace, name: settings.linkSecret };
-    const keeper = new CertificateKeeper(api, secret, settings.service.replace(/:\d+$/, ''));
-    const leadership = new Leadership(options, keeper, await keeper.ensure());
-    await leadership.#listen();
-    leadership.control.start();
-    await labelAsLeader(api, leadership.#pod, true);
-    leadership.#renewLater();
-    log.info('this operator leads', { epoch });
-    return leadership;
+    const keeper = new CertificateKeeper(api, secret, settings.service.replace(/:\d+$/, ''), account);
+    return new Leadership(options, keeper, await keeper.ensure());
   }
 
   private constructor(options: LeadershipOptions, keeper: CertificateKeeper, certificates: LinkCertificates) {
@@ -85,6 +81,16 @@ export class Leadership {
       specsChanged: (key) => this.#gateway.specsChanged(key),
       hostOpened: (key, object, host) => this.#expect(key, object, host),
     });
+  }
+
+  /** Begins to lead. */
+  async begin(): Promise<void> {
+    const { api, log, epoch } = this.#options;
+    await this.#listen();
+    this.control.start();
+    await labelAsLeader(api, this.#pod, true);
+    this.#renewLater();
+    log.info('this operator leads', { epoch });
   }
 
   /** A runner pod changed; `isGone`: it is proven that nothing of it runs any more. */

@@ -7,11 +7,12 @@ import {
   KubeApi,
   LEASE_TIMES,
   LeaderElector,
+  type OwnerReference,
   type RequestObserver,
 } from '../cluster/index.ts';
 import type { Log } from '../log.ts';
 import type { OperatorSettings } from '../settings.ts';
-import { Leadership } from './leadership.ts';
+import { Leadership, type LeadershipOptions } from './leadership.ts';
 import { type ProbeServer, serveProbes } from './probes.ts';
 
 export interface OperatorOptions {
@@ -22,6 +23,8 @@ export interface OperatorOptions {
   readonly log: Log;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly version: string;
+  /** The account that this process runs as; what it keeps beside objects goes with it. */
+  readonly account?: OwnerReference | undefined;
   readonly requests?: RequestObserver;
   /** This process is to end: the lead was lost, or could not be taken up. */
   readonly ended: (why: string) => void;
@@ -42,7 +45,7 @@ export class Operator {
   #isStopping = false;
 
   constructor(options: OperatorOptions) {
-    const { settings, connection, clock, random, version } = options;
+    const { settings, connection, clock, random, version, account } = options;
     this.#options = options;
     const userAgent = `fairlead-operator/${version}`;
     this.#api = new KubeApi({
@@ -64,7 +67,13 @@ export class Operator {
       },
     });
     const identity = `${settings.podName}-${randomBytes(4).toString('hex')}`;
-    const lease = { namespace: settings.podNamespace, name: settings.leaseName, identity, ...LEASE_TIMES };
+    const lease = {
+      namespace: settings.podNamespace,
+      name: settings.leaseName,
+      identity,
+      owner: account,
+      ...LEASE_TIMES,
+    };
     this.#elector = new LeaderElector(this.#api, lease, {
       onLead: (epoch, signal) => this.#lead(epoch, signal),
       onLost: (why) => this.#lost(why),
@@ -107,7 +116,7 @@ export class Operator {
 
   #lead(epoch: number, signal: AbortSignal): void {
     const { ended } = this.#options;
-    this.#leadership = Leadership.start({
+    this.#leadership = this.#takeUp({
       ...this.#options,
       api: this.#api,
       caches: this.#caches,
@@ -119,12 +128,17 @@ export class Operator {
         ended(`an operator of epoch ${newer} leads`);
       },
     });
-    this.#leadership.then(
-      (leadership) => {
-        if (!this.#isStopping) this.#current = leadership;
-      },
-      (error: unknown) => ended(`the lead could not be taken up: ${error instanceof Error ? error.message : error}`),
+    this.#leadership.catch((error: unknown) =>
+      ended(`the lead could not be taken up: ${error instanceof Error ? error.message : error}`),
     );
+  }
+
+  /** What the caches tell is heard from before control looks at everything that they hold: nothing falls between. */
+  async #takeUp(options: LeadershipOptions): Promise<Leadership> {
+    const leadership = await Leadership.prepare(options);
+    if (!this.#isStopping) this.#current = leadership;
+    await leadership.begin();
+    return leadership;
   }
 
   /** A process that led and does not is ended: whatever it still had in mind is from another time. */

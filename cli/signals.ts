@@ -1,0 +1,15 @@
+// Signals before a command listens to them itself.
+const NUMBERS = { SIGTERM: 15, SIGINT: 2 } as const;
+
+type Listening = Pick<NodeJS.Process, 'once' | 'listenerCount'> & { exit(code: number): unknown };
+
+/**
+ * The first process of a container gets no signal that it did not ask for, so one that is told to end while it starts would be waited for
+ * until it is killed. Until a command listens itself, being told to end ends the process, with the code that shells use.
+ */
+export function endUnlessHeard(listening: Listening): void {
+  for (const [signal, number] of Object.entries(NUMBERS))
+    listening.once(signal as NodeJS.Signals, () => {
+      if (listening.listenerCount(signal) === 0) listening.exit(128 + number);
+    });
+}
