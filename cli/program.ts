@@ -16,7 +16,7 @@ export async function createProgram(wanted: (entry: CommandEntry) => boolean): P
   for (const entry of COMMANDS) {
     const command = program.command(entry.name).summary(entry.summary).description(`${entry.summary}.`);
     command.copyInheritedSettings(program);
-    if (wanted(entry)) (await entry.load()).configure(command);
+    if (wanted(entry)) (await entry.load()).configure(command, () => createProgram(() => true));
   }
   return program;
 }

@@ -55,6 +55,9 @@ export type Settings =
   /** One line for each flag or variable that is wrong. */
   | { readonly kind: 'refused'; readonly problems: readonly string[] };
 
+/** Port of the API and dashboard on loopback of the operator's pod, where `kubectl port-forward` and `fairlead` find it. */
+export const API_PORT = 8081;
+
 /** Audience of the tokens that runners show. */
 export const AUDIENCE = 'fairlead';
 

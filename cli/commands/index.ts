@@ -2,8 +2,8 @@
 // what the list of commands needs stands here.
 import type { Command } from 'commander';
 
-/** A command's file exports this: it adds arguments, options and the action. */
-export type Configure = (command: Command) => void;
+/** A command's file exports this: it adds arguments, options and the action. `whole` is the program with all that every command has. */
+export type Configure = (command: Command, whole: () => Promise<Command>) => void;
 
 export interface CommandEntry {
   readonly name: string;
@@ -56,6 +56,41 @@ export const COMMANDS: readonly CommandEntry[] = [
     name: 'verify',
     summary: 'Compare the state with the targets, both ways',
     load: () => import('./verify.ts'),
+  },
+  {
+    name: 'status',
+    summary: 'Show how fresh each source is, and what is wrong',
+    load: () => import('./status.ts'),
+  },
+  {
+    name: 'top',
+    summary: 'Show the live tree: slots, waiting, rate, freshness',
+    load: () => import('./top.ts'),
+  },
+  {
+    name: 'why',
+    summary: 'Tell what an update, an item or a run waits for',
+    load: () => import('./why.ts'),
+  },
+  {
+    name: 'updates',
+    summary: 'List updates, or show one',
+    load: () => import('./updates.ts'),
+  },
+  {
+    name: 'suspend',
+    summary: 'Start nothing new for a Pipeline or a live source',
+    load: () => import('./suspend.ts'),
+  },
+  {
+    name: 'resume',
+    summary: 'Go on with what was suspended',
+    load: () => import('./resume.ts'),
+  },
+  {
+    name: 'completion',
+    summary: 'Print a completion script for a shell',
+    load: () => import('./completion.ts'),
   },
   {
     name: 'operator',

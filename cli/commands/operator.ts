@@ -14,6 +14,7 @@ import { loadPipelines, type PipelineObjects } from '../local/objects.ts';
 import { addFiles, type FileOptions } from '../local/options.ts';
 import { surroundings } from '../local/session.ts';
 import { wholeNumber } from '../numbers.ts';
+import { API_DEFAULT, API_FLAG, API_MEANING, serveLocalApi } from '../remote/serve.ts';
 import { programVersion } from '../version.ts';
 
 interface Options extends FileOptions, OperatorFlags {
@@ -22,6 +23,7 @@ interface Options extends FileOptions, OperatorFlags {
   readonly host: string;
   readonly port: number;
   readonly startRunners: number;
+  readonly api: string;
 }
 
 export function configure(command: Command): void {
@@ -34,6 +36,7 @@ export function configure(command: Command): void {
     .option('--host <address>', 'address to listen on', '127.0.0.1')
     .option('--port <n>', 'port to listen on; 0: any free one', wholeNumber, 8443)
     .option('--start-runners <n>', 'runner processes to start for each class of each Pipeline', wholeNumber, 0)
+    .option(API_FLAG, API_MEANING, API_DEFAULT)
     .action(run);
   addClusterOptions(command);
 }
@@ -84,10 +87,18 @@ async function run(options: Options): Promise<void> {
     },
   });
   say(`operator of epoch ${operator.epoch} listens on https://${options.host}:${operator.port}`);
+  const api = await serveLocalApi({
+    address: options.api,
+    folder: resolve(options.dir),
+    clock: systemClock,
+    hosts: () => operator.hosts,
+  });
+  if (api !== undefined) say(`API and dashboard on ${api.url}`);
   const runners = objects.flatMap((one) => startRunners(one, operator, options));
   await stopSignal();
   for (const runner of runners) runner.stop();
   await Promise.all(runners.map(({ ended }) => ended));
+  await api?.close();
   await operator.close();
 }
 

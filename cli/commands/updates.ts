@@ -1,0 +1,81 @@
+// `fairlead updates`: what was done lately, and one update in full.
+import type { Command } from 'commander';
+import type { PipelineView } from '../../operator/api/index.ts';
+import { CommandError } from '../exit.ts';
+import { type ApiClient, pathOf } from '../remote/client.ts';
+import { addRemote, pipelinesOf, print, type RemoteOptions, withOperator } from '../remote/session.ts';
+import { age, columns, duration } from '../remote/text.ts';
+
+type Update = PipelineView['updates'][number];
+
+interface Options extends RemoteOptions {
+  readonly limit: string;
+}
+
+export function configure(command: Command): void {
+  command
+    .description('List the updates that run and the last ones that did something, or show one of them.')
+    .argument('[name]', 'the update to show')
+    .option('--limit <n>', 'how many are listed', '20');
+  addRemote(command).action(run);
+}
+
+async function run(name: string | undefined, options: Options): Promise<void> {
+  await withOperator(options, async (client) => {
+    const pipelines = await pipelinesOf(client, options);
+    if (name === undefined) list(pipelines, options);
+    else await show(client, pipelines, name, options);
+  });
+}
+
+function list(pipelines: readonly PipelineView[], { output, limit }: Options): void {
+  const nowMs = Date.now();
+  const updates = pipelines
+    .flatMap((pipeline) => pipeline.updates.map((update) => ({ pipeline: pipeline.name, ...update })))
+    .sort((a, b) => b.startedAtMs - a.startedAtMs)
+    .slice(0, Number(limit));
+  print(output, { updates }, (isWide) => {
+    const headers = ['UPDATE', 'PIPELINE', 'SOURCE', 'KIND', 'TRIGGER', 'RESULT', 'AGE', 'TOOK', 'ITEMS'];
+    const rows = updates.map((update) => [
+      update.name,
+      update.pipeline,
+      update.source ?? '-',
+      update.kind,
+      update.trigger,
+      update.result,
+      age(update.startedAtMs, nowMs),
+      duration((update.endedAtMs ?? nowMs) - update.startedAtMs),
+      countsText(update),
+      ...(isWide ? [update.message ?? ''] : []),
+    ]);
+    return columns(isWide ? [...headers, 'MESSAGE'] : headers, rows);
+  });
+}
+
+async function show(client: ApiClient, pipelines: readonly PipelineView[], name: string, { output }: Options) {
+  const pipeline = pipelines.find(({ updates }) => updates.some((update) => update.name === name));
+  if (pipeline === undefined) throw new CommandError(`no Pipeline remembers an update ${name}`);
+  const found = await client.get<{ update: Update }>(pathOf(pipeline.name, `/updates/${encodeURIComponent(name)}`));
+  print(output, found, () => updateText(pipeline.name, found.update));
+}
+
+function updateText(pipeline: string, update: Update): string {
+  const { startedAtMs, endedAtMs } = update;
+  const lines = [
+    ['Update', update.name],
+    ['Pipeline', pipeline],
+    ['Source', update.source ?? 'the Pipeline itself'],
+    ['Kind', `${update.kind}, by ${update.trigger}`],
+    ['Result', update.result],
+    ['Started', new Date(startedAtMs).toISOString()],
+    ['Took', duration((endedAtMs ?? Date.now()) - startedAtMs)],
+    ...Object.entries(update.counts).map(([what, count]) => [`  ${what}`, String(count)]),
+    ...(update.message === undefined ? [] : [['Message', update.message]]),
+  ];
+  return lines.map(([label, value]) => `${label!.padEnd(14)}${value}\n`).join('');
+}
+
+export function countsText({ counts }: Update): string {
+  const parts = Object.entries(counts).flatMap(([what, count]) => (count > 0 ? [`${count} ${what}`] : []));
+  return parts.join(', ') || 'nothing to do';
+}

@@ -1,0 +1,57 @@
+// Asks an operator's API, and turns what goes wrong into words.
+import { CommandError } from '../exit.ts';
+import type { ApiPlace } from './place.ts';
+
+const ANSWER_WITHIN_MS = 20_000;
+
+export class ApiClient {
+  readonly place: ApiPlace;
+
+  constructor(place: ApiPlace) {
+    this.place = place;
+  }
+
+  get<T>(path: string): Promise<T> {
+    return this.#ask<T>(path, {});
+  }
+
+  post<T>(path: string, body: object): Promise<T> {
+    return this.#ask<T>(path, { method: 'POST', body: JSON.stringify(body) });
+  }
+
+  /** Parsed events of the stream until `signal` aborts. */
+  async *events<T>(path: string, signal: AbortSignal): AsyncGenerator<T> {
+    const answer = await this.#fetch(path, { signal });
+    const decoder = new TextDecoder();
+    let rest = '';
+    for await (const part of answer.body ?? []) {
+      const lines = (rest + decoder.decode(part, { stream: true })).split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) if (line.startsWith('data: ')) yield JSON.parse(line.slice('data: '.length)) as T;
+    }
+  }
+
+  async #ask<T>(path: string, init: RequestInit): Promise<T> {
+    const answer = await this.#fetch(path, { ...init, signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });
+    return (await answer.json()) as T;
+  }
+
+  async #fetch(path: string, init: RequestInit): Promise<Response> {
+    const { url, token } = this.place;
+    const headers = { ...(token !== undefined && { authorization: `Bearer ${token}` }) };
+    let answer: Response;
+    try {
+      answer = await fetch(new URL(path, url), { ...init, headers });
+    } catch (error) {
+      const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+      throw new CommandError(`${url} does not answer: ${cause instanceof Error ? cause.message : cause}`);
+    }
+    if (answer.ok) return answer;
+    const { error } = (await answer.json().catch(() => ({}))) as { error?: string };
+    throw new CommandError(error ?? `${url} answers ${answer.status}`);
+  }
+}
+
+/** Path of a Pipeline's part: "namespace/name". */
+export const pathOf = (pipeline: string, part = ''): string =>
+  `/api/v1/pipelines/${pipeline.split('/').map(encodeURIComponent).join('/')}${part}`;

@@ -1,0 +1,84 @@
+// What commands that ask an operator share: options, finding it, choosing the Pipeline, forms of output.
+import type { Command } from 'commander';
+import { stringify } from 'yaml';
+import type { Overview, PipelineView } from '../../operator/api/index.ts';
+import { CommandError } from '../exit.ts';
+import { ApiClient } from './client.ts';
+import { type ClusterOptions, forward, kubeConfig } from './cluster.ts';
+import { announcedFor } from './place.ts';
+
+export type Form = 'json' | 'yaml' | 'wide';
+
+export interface RemoteOptions extends ClusterOptions {
+  readonly server?: string;
+  readonly token?: string;
+  readonly dir: string;
+  readonly namespace?: string;
+  readonly pipeline?: string;
+  readonly output?: Form;
+}
+
+/** Options of every command that asks an operator. */
+export function addRemote(command: Command): Command {
+  return command
+    .option(
+      '--server <url>',
+      'API of the operator (default: what serves in this folder, else the cluster of the kubeconfig)',
+    )
+    .option('--token <token>', 'token of the API, where it asks for one; else FAIRLEAD_TOKEN')
+    .option('--dir <folder>', 'folder in which `fairlead dev` or the standalone operator runs', '.')
+    .option('--context <name>', 'context of the kubeconfig')
+    .option('--operator-namespace <name>', "the operator's namespace, where pods of all namespaces may not be listed")
+    .option('-n, --namespace <name>', 'only Pipelines of this namespace')
+    .option('--pipeline <name>', 'Pipeline, as name or namespace/name, where there are several')
+    .addOption(command.createOption('-o, --output <form>', 'form of the output').choices(['json', 'yaml', 'wide']));
+}
+
+/** Finds the operator, lets `work` ask it, and hangs up. */
+export async function withOperator<T>(options: RemoteOptions, work: (client: ApiClient) => Promise<T>): Promise<T> {
+  const { server, dir } = options;
+  const token = options.token ?? process.env.FAIRLEAD_TOKEN;
+  const url = server ?? process.env.FAIRLEAD_SERVER;
+  if (url !== undefined) return work(new ApiClient({ url, ...(token !== undefined && { token }) }));
+  const local = options.context === undefined ? announcedFor(dir) : undefined;
+  if (local !== undefined) return work(new ApiClient(local));
+  const config = await kubeConfig(options.context);
+  if (config === undefined)
+    throw new CommandError(
+      'nothing serves here: no `fairlead dev --watch` and no standalone operator runs in this folder (--dir names another), and there is no kubeconfig. --server takes a URL.',
+    );
+  const place = await forward(config, options);
+  try {
+    return await work(new ApiClient(place));
+  } finally {
+    place.close();
+  }
+}
+
+/** Pipelines that the options name, in order of name. */
+export async function pipelinesOf(client: ApiClient, options: RemoteOptions): Promise<PipelineView[]> {
+  return chosen((await client.get<Overview>('/api/v1/overview')).pipelines, options);
+}
+
+export function chosen(
+  all: readonly PipelineView[],
+  { namespace, pipeline }: Pick<RemoteOptions, 'namespace' | 'pipeline'>,
+): PipelineView[] {
+  const found = all.filter(
+    ({ name }) =>
+      (namespace === undefined || name.startsWith(`${namespace}/`)) &&
+      (pipeline === undefined || name === pipeline || name.endsWith(`/${pipeline}`)),
+  );
+  if (found.length === 0)
+    throw new CommandError(
+      `there is no such Pipeline; there is ${all.map(({ name }) => name).join(', ') || 'none at all'}`,
+    );
+  return found.sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** Prints data in the form that was asked for, or as text for people. */
+export function print(form: Form | undefined, data: object, text: (isWide: boolean) => string): void {
+  if (form === 'json') process.stdout.write(`${JSON.stringify(data, null, 2)}\n`);
+  else if (form === 'yaml') process.stdout.write(stringify(data));
+  else process.stdout.write(text(form === 'wide'));
+}

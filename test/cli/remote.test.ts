@@ -1,0 +1,103 @@
+// Commands that ask an operator, as real processes against a real standalone operator without runners: what was asked for waits.
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { announce, announcedFor } from '../../cli/remote/place.ts';
+import { age, columns, duration } from '../../cli/remote/text.ts';
+import type { Overview, Why } from '../../operator/api/index.ts';
+import { command, startCommand } from '../support/command.ts';
+import { temporaryFolder } from '../support/temporary.ts';
+
+function write(folder: string, files: Readonly<Record<string, string>>): void {
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), text);
+  }
+}
+
+const OBJECTS = `apiVersion: fairlead.dev/v1alpha1
+kind: Pipeline
+metadata: { name: index }
+spec:
+  state: { sqlite: {} }
+  component: { steps: [{ read: {} }, { export: { target: rows } }] }
+  targets: [{ name: rows, jsonl: { path: rows.jsonl } }]
+---
+apiVersion: fairlead.dev/v1alpha1
+kind: LiveSource
+metadata: { name: notes }
+spec: { pipelineRef: { name: index }, source: { directory: { path: notes } }, interval: 60s }
+`;
+
+test('status, top, why, updates, suspend and resume find the operator that serves in this folder', async () => {
+  const cwd = temporaryFolder();
+  write(cwd, { 'fairlead.yaml': OBJECTS, 'notes/one.md': 'one\n' });
+  const operator = startCommand(['operator', '--standalone', '--port', '0', '-f', 'fairlead.yaml'], { cwd });
+  await operator.sees(/API and dashboard on http:\/\/127\.0\.0\.1:\d+/);
+  const ask = async (...args: string[]) => {
+    const { code, stdout, stderr } = await command(args, { cwd });
+    return { code, stdout, stderr };
+  };
+
+  const place = join(cwd, '.fairlead', 'operator', 'api.json');
+  expect(statSync(place).mode & 0o077).toBe(0); // the token is for this user alone
+
+  const status = await ask('status');
+  expect(status.stdout).toMatch(/^PIPELINE +SOURCE +STATE/);
+  expect(status.stdout).toMatch(/default\/index +notes +Working +- +0\/0/);
+
+  const top = JSON.parse((await ask('top', '-o', 'json')).stdout) as Overview;
+  expect(top.pipelines[0]).toMatchObject({ name: 'default/index', tree: { pool: { waiting: 1 } }, runners: [] });
+
+  const { whys } = JSON.parse((await ask('why', 'notes', '-o', 'json')).stdout) as { whys: Why[] };
+  expect(whys[0]!.runs[0]!.says).toEqual(['it waits for a runner: none is connected yet']);
+  expect(await ask('why', 'nobody')).toMatchObject({ code: 1, stderr: expect.stringContaining('called nobody') });
+
+  expect((await ask('updates')).stdout).toMatch(/UPDATE[\s\S]*notes[\s\S]*Running/);
+  expect((await ask('suspend', 'notes')).stdout).toContain('LiveSource notes is suspended');
+  expect((await ask('status')).stdout).toMatch(/Suspended/);
+  expect((await ask('resume')).stdout).toContain('Pipeline default/index goes on');
+
+  const secret = (JSON.parse(readFileSync(place, 'utf8')) as { token: string }).token;
+  for (const { stdout, stderr } of [status, await ask('top')]) expect(stdout + stderr).not.toContain(secret);
+
+  operator.process.kill('SIGTERM');
+  await operator.done;
+  expect(existsSync(place)).toBe(false);
+  expect(await ask('status', '--context', 'nowhere')).toMatchObject({ code: 1 });
+});
+
+describe('where the API is', () => {
+  test('a file that a dead process left is not believed', () => {
+    const folder = temporaryFolder();
+    write(folder, { 'api.json': JSON.stringify({ url: 'http://127.0.0.1:1', pid: 2 ** 22 + 1 }) });
+    expect(announcedFor(folder)).toBeUndefined();
+    const announced = announce(folder, { url: 'http://127.0.0.1:2', token: 'secret' });
+    expect(announcedFor(folder)).toMatchObject({ url: 'http://127.0.0.1:2', token: 'secret' });
+    announced.withdraw();
+    expect(announcedFor(folder)).toBeUndefined();
+  });
+});
+
+describe('text', () => {
+  test.each([
+    [450, '450ms'],
+    [1_000, '1s'],
+    [192_000, '3m12s'],
+    [7_200_000, '2h'],
+    [90_061_000, '1d1h'],
+  ])('%i ms read as %s', (ms, text) => {
+    expect(duration(ms)).toBe(text);
+  });
+
+  test('a moment that never was has no age, and columns are as wide as their widest cell', () => {
+    expect(age(undefined, 5)).toBe('-');
+    expect(columns(['A', 'B'], [['long', '1']])).toBe('A      B\nlong   1\n');
+  });
+});
+
+test('completion scripts name every command and its flags', async () => {
+  const { stdout } = await command(['completion', 'bash']);
+  expect(stdout).toContain('simulate');
+  expect(stdout).toMatch(/ top\) words="[^"]*--sort/);
+});
