@@ -35,6 +35,10 @@ class TimedEngine implements Runner {
     }
   }
 
+  cardGranted(): void {}
+
+  cardRefused(): void {}
+
   mountEnded(parent: RunNumber): void {
     const root = this.#roots.get(parent);
     if (root === undefined) return;

@@ -28,7 +28,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
   'operator/cards': { rooms: ['operator/admission'], pure: true },
   'operator/blueprint': { rooms: ['crds/schema'] },
   'operator/dispatch': {
-    rooms: ['operator/admission', 'runner/protocol', 'operator/clock.ts'],
+    rooms: ['operator/admission', 'operator/cards', 'runner/protocol', 'operator/clock.ts'],
     types: ['crds/schema'],
   },
   'operator/triggers': {

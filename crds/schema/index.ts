@@ -6,6 +6,7 @@ import type { SourceSpec } from './sources.ts';
 import type { EmbedSpec, NestedStepSpec, StepSpec } from './steps.ts';
 import type { TargetSpec } from './targets.ts';
 
+export * from './cards.ts';
 export * from './conditions.ts';
 export * from './cron.ts';
 export * from './duration.ts';

@@ -1,6 +1,7 @@
 // What is wrong with an object, for people: the field, what was expected, what stands there instead.
 // Used for files (`fairlead validate`) and for conditions (`Accepted=False`) alike. Secrets never stand in objects, so values may be quoted.
 import { z } from 'zod';
+import { cardProblems } from './cards.ts';
 import { cronProblem } from './cron.ts';
 import { type LiveSource, liveSource } from './live-source.ts';
 import { nearest } from './nearest.ts';
@@ -27,7 +28,13 @@ export type Parsed<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly problems: readonly FieldProblem[] };
 
-export const parsePipeline = (input: unknown): Parsed<Pipeline> => parse(pipeline, input);
+/** Also checks what the CRD cannot: that some runner could give each step the cards that it asks for. */
+export function parsePipeline(input: unknown): Parsed<Pipeline> {
+  const parsed = parse(pipeline, input);
+  if (!parsed.ok) return parsed;
+  const problems = cardProblems(parsed.value.spec);
+  return problems.length === 0 ? parsed : { ok: false, problems };
+}
 
 /** Also checks what the CRD cannot: that the cron expression comes true and the time zone exists. */
 export function parseLiveSource(input: unknown): Parsed<LiveSource> {

@@ -3,7 +3,7 @@
 // Leaves: time, runners' messages, pods; whoever calls says when an end is confirmed or proven.
 //   G1. Amounts are whole thousandths. A share below a card is on one card; whole requests take whole cards of one runner.
 //   G3. What is freed goes to the branch that the serving rule names, by thousandths held, level by level.
-//   G4. Requests are put on the emptiest card; `place` names the runner with the most room, counting what its runs will ask for.
+//   G4. Requests are put on the emptiest card of their runner; who places runs balances the runners.
 //   G5. A request that does not fit is passed over by younger ones at most `PASSES_MAX` times. Then it is overdue, and cards drain for
 //       it: what they hold ends, nothing is added, and it is served. Older overdue requests choose their cards first; a younger one
 //       that was overdue before keeps its cards, so there is at most one pass more for each other card of the runner.
@@ -11,11 +11,13 @@
 //   L1. Free and held make a whole card on every card after every call; `audit` recounts.
 //   L2. Nobody waits who fits and whom the rule names first among those that fit.
 import { type Contender, fewestHeldFirst, type ServingRule } from '../admission/index.ts';
+import { auditBranches, auditCards } from './audit.ts';
 import { ShareBranch } from './branch.ts';
 import { CardRunner } from './runner.ts';
 import { ShareEntry } from './share.ts';
 import {
   type BranchPath,
+  type BranchSnapshot,
   CARDS_MAX,
   type CardSnapshot,
   type Refusal,
@@ -42,7 +44,7 @@ export interface Answer {
 
 export class CardLedger {
   readonly #rule: ServingRule;
-  readonly #packs: boolean;
+  #packs: boolean;
   readonly #root = new ShareBranch('', undefined);
   readonly #runners = new Map<string, CardRunner>();
   #sequence = 0;
@@ -69,15 +71,28 @@ export class CardLedger {
     return ended;
   }
 
-  /** A runner that drains: nothing new is granted on it, what is held stays. */
+  /** A runner that is not heard of: nothing new is granted on it, what is held stays. */
   closeRunner(name: string): void {
-    const runner = this.#runners.get(name);
-    if (runner !== undefined) runner.isClosed = true;
+    this.#runnerOf(name).isClosed = true;
+  }
+
+  /** It is heard again. */
+  openRunner(name: string): readonly Share[] {
+    const runner = this.#runnerOf(name);
+    runner.isClosed = false;
+    return this.#serve(runner);
   }
 
   /** Decides the next freed share already. */
-  setWeight(branch: BranchPath, weight: number): void {
-    this.#branchOf(branch).weight = weight;
+  setWeight(path: BranchPath, weight: number): void {
+    const branch = this.#branchOf(path);
+    branch.weight = weight;
+    branch.prune();
+  }
+
+  /** See `LedgerOptions.packs`; for requests from now on. */
+  setPacking(packs: boolean): void {
+    this.#packs = packs;
   }
 
   // ---- shares -------------------------------------------------------------------------------------------------------
@@ -131,24 +146,6 @@ export class CardLedger {
     this.#await(share, 1);
     this.#grant(runner, share, cards);
     return share;
-  }
-
-  /**
-   * Runner for a run that will ask for `milli`: the one whose cards are least spoken for (G4). `spokenMilli` counts what runs that were
-   * placed there hold or will ask for; the caller knows. Undefined: none has that many cards.
-   */
-  place(
-    milli: number,
-    candidates: readonly { readonly runner: string; readonly spokenMilli: number }[],
-  ): string | undefined {
-    const count = Math.ceil(milli / WHOLE_CARD);
-    const load = (candidate: { runner: string; spokenMilli: number }): number =>
-      candidate.spokenMilli / (this.#runners.get(candidate.runner)?.cards.length ?? 1);
-    const able = candidates.filter(({ runner }) => {
-      const known = this.#runners.get(runner);
-      return known !== undefined && !known.isClosed && known.cards.length >= count;
-    });
-    return able.sort((a, b) => load(a) - load(b) || (a.runner < b.runner ? -1 : 1))[0]?.runner;
   }
 
   // ---- serving ------------------------------------------------------------------------------------------------------
@@ -297,43 +294,19 @@ export class CardLedger {
     );
   }
 
+  /** Branches that hold or await something, outer ones before those below them. */
+  branches(): readonly BranchSnapshot[] {
+    return [...branchesBelow(this.#root, [])];
+  }
+
   /** Recounts everything the slow way; what differs from the books, for people. Empty: all is well (L1, L2). */
   audit(): readonly string[] {
-    return [...this.#runners.values()].flatMap((runner) => this.#auditRunner(runner)).concat(this.#auditBranches());
-  }
-
-  #auditRunner(runner: CardRunner): string[] {
-    const wrong: string[] = [];
-    for (const card of runner.cards) {
-      const shares = [...runner.held].filter((share) => share.cards.includes(card.index));
-      const held = shares.reduce((sum, share) => sum + Math.min(share.milli, WHOLE_CARD), 0);
-      const at = `card ${card.index} of runner ${runner.name}`;
-      if (held !== card.heldMilli) wrong.push(`${at}: books say ${card.heldMilli}m, shares add up to ${held}m`);
-      if (held > WHOLE_CARD) wrong.push(`${at}: ${held}m are granted`);
-    }
-    const next = this.#next(runner);
-    if (next !== undefined) wrong.push(`request ${next.number} fits on runner ${runner.name} and waits`);
-    return wrong;
-  }
-
-  #auditBranches(): string[] {
-    const held = new Map<ShareBranch, number>();
-    const waiting = new Map<ShareBranch, number>();
-    for (const runner of this.#runners.values()) {
-      for (const share of runner.held)
-        for (const branch of share.leaf.path()) held.set(branch, (held.get(branch) ?? 0) + share.milli);
-      for (const share of runner.waiting)
-        for (const branch of share.leaf.path()) waiting.set(branch, (waiting.get(branch) ?? 0) + 1);
-    }
-    const wrong: string[] = [];
-    for (const branch of allBelow(this.#root)) {
-      const [isHeld, isWaiting] = [held.get(branch) ?? 0, waiting.get(branch) ?? 0];
-      if (branch.held !== isHeld)
-        wrong.push(`branch ${branch.name}: books say ${branch.held}m, shares add up to ${isHeld}m`);
-      if (branch.waiting !== isWaiting)
-        wrong.push(`branch ${branch.name}: books say ${branch.waiting} wait, there are ${isWaiting}`);
-    }
-    return wrong;
+    const runners = [...this.#runners.values()];
+    const idle = runners.flatMap((runner) => {
+      const next = this.#next(runner);
+      return next === undefined ? [] : [`request ${next.number} fits on runner ${runner.name} and waits`];
+    });
+    return [...runners.flatMap(auditCards), ...auditBranches(this.#root, runners), ...idle];
   }
 }
 
@@ -349,7 +322,11 @@ function ancestorAt(share: ShareEntry, level: number): ShareBranch | undefined {
   return path[path.length - 2 - level];
 }
 
-function* allBelow(branch: ShareBranch): Generator<ShareBranch> {
-  yield branch;
-  for (const child of branch.children.values()) yield* allBelow(child);
+function* branchesBelow(branch: ShareBranch, path: BranchPath): Generator<BranchSnapshot> {
+  for (const child of branch.children.values()) {
+    const { held, waiting, weight } = child;
+    const here = [...path, child.name];
+    if (held > 0 || waiting > 0) yield { path: here, heldMilli: held, waiting, weight };
+    yield* branchesBelow(child, here);
+  }
 }

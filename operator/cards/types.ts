@@ -44,3 +44,12 @@ export interface CardSnapshot {
   /** Number of the request that the card drains for (G5). */
   readonly drainsFor: number | undefined;
 }
+
+/** A branch and what is below it. */
+export interface BranchSnapshot {
+  readonly path: BranchPath;
+  readonly heldMilli: number;
+  /** Requests that wait. */
+  readonly waiting: number;
+  readonly weight: number;
+}

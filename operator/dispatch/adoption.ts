@@ -22,6 +22,7 @@ import type {
   RunTrace,
 } from '../../runner/protocol/index.ts';
 import type { AdmissionTree, Branch, Run } from '../admission/index.ts';
+import type { Cards } from './cards.ts';
 import type { LiveRun } from './live-run.ts';
 import type { Outbox } from './outbox.ts';
 import type { Runs } from './runs.ts';
@@ -34,6 +35,7 @@ export interface AdoptionOptions {
   readonly runs: Runs;
   readonly updates: Updates;
   readonly watchers: Watchers;
+  readonly cards: Cards;
   readonly outbox: Outbox;
   readonly epoch: number;
   /** Everybody who was expected has reported or is gone. */
@@ -60,7 +62,14 @@ export class Adoption {
 
   constructor(options: AdoptionOptions) {
     this.#options = options;
-    this.#nowhere = new Seat({ name: UNREPORTED, runnerClass: UNREPORTED, slots: 0, runner: NOBODY, ordinal: -1 });
+    this.#nowhere = new Seat({
+      name: UNREPORTED,
+      runnerClass: UNREPORTED,
+      slots: 0,
+      cards: 0,
+      runner: NOBODY,
+      ordinal: -1,
+    });
     this.#nowhere.phase = 'silent';
   }
 
@@ -82,7 +91,7 @@ export class Adoption {
 
   /** Takes over what a runner holds. */
   adopt(seat: Seat, report: RunnerReport): void {
-    const { runs, updates } = this.#options;
+    const { runs, updates, cards } = this.#options;
     for (const { order, outcome } of report.ended) {
       if (order.parentRun !== undefined) this.#ends.set(keyOf(order.parentRun, order.path), outcome);
     }
@@ -96,6 +105,7 @@ export class Adoption {
       if (progress !== undefined) updates.progress(run, progress);
       adopted.push({ run, mounts });
     }
+    cards.adopt(seat, report.cards, (name) => updates.opened(name));
     this.#reported += report.runs.filter(({ mounts }) => mounts.length === 0).length;
     // Known children first: they, not phantoms, are to have their parents' loans.
     const unknown = adopted.map(({ run, mounts }) => ({
@@ -258,11 +268,13 @@ const NOBODY: Runner = {
   renewed: () => {},
   mountStarted: () => {},
   mountEnded: () => {},
+  cardGranted: () => {},
+  cardRefused: () => {},
 };
 
 /** The mount that led to an order; its number is the parent's to say. */
 function requestOf(order: RunOrder): MountRequest {
-  const { path, kind, source, key, version, input, runnerClass, rows, bytes, reprocess } = order;
+  const { path, kind, source, key, version, input, runnerClass, rows, bytes, reprocess, milliCards } = order;
   return {
     mount: 0,
     path,
@@ -275,6 +287,7 @@ function requestOf(order: RunOrder): MountRequest {
     ...(rows === undefined ? {} : { rows }),
     ...(bytes === undefined ? {} : { bytes }),
     ...(reprocess === undefined ? {} : { reprocess }),
+    ...(milliCards === undefined ? {} : { milliCards }),
   };
 }
 

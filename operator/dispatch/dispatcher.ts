@@ -1,5 +1,5 @@
 // The dispatcher: brings what the tree grants to runners, and what runners say back to the tree.
-// Owns:   the one table of live runs (runs.ts), seats (placement.ts), open updates and live sources (updates.ts), watchers (watchers.ts).
+// Owns:   the one table of live runs (runs.ts), seats (placement.ts), shares of cards (cards.ts), open updates and live sources (updates.ts), watchers (watchers.ts).
 // Leaves: who is next (operator/admission), when an update begins (operator/triggers), what a run does (the engine, behind `Runner`),
 //         whether a runner still lives (operator/gateway).
 // All calls return at once and decide at once; what they cause on runners and observers leaves when the turn is over (outbox.ts), so a
@@ -27,6 +27,7 @@ import {
 } from '../admission/index.ts';
 import type { Clock } from '../clock.ts';
 import { Adoption } from './adoption.ts';
+import { Cards } from './cards.ts';
 import type { LiveRun } from './live-run.ts';
 import { pictureOf, type RunPicture } from './look.ts';
 import type { SourceSettings, SourceStart } from './open-update.ts';
@@ -48,6 +49,8 @@ export interface DispatcherOptions {
   /** Default: fewest held first. */
   readonly rule?: ServingRule;
   readonly limits?: Limits;
+  /** Whether some steps need whole cards: fractions then share cards that are in use. Default: no. */
+  readonly packsCards?: boolean;
   readonly events?: DispatchEvents;
   /** When a turn is over. Default: a microtask later. */
   readonly defer?: Defer;
@@ -65,6 +68,8 @@ export interface RunnerStart {
   readonly runnerClass: string;
   /** Runs that it executes at once. */
   readonly slots: number;
+  /** Cards that it has; default none. */
+  readonly cards?: number;
   readonly runner: Runner;
 }
 
@@ -83,6 +88,7 @@ export class Dispatcher {
   readonly #runs: Runs;
   readonly #updates: Updates;
   readonly #watchers: Watchers;
+  readonly #cards: Cards;
   readonly #adoption: Adoption;
   readonly #seats = new Map<string, Seat>();
   #joined = 0;
@@ -103,6 +109,7 @@ export class Dispatcher {
     this.#outbox = outbox;
     this.#tree = tree;
     this.#placement = placement;
+    this.#cards = new Cards({ outbox, clock, events, isPacking: options.packsCards ?? false });
     this.#runs = new Runs({
       ...shared,
       openUpdates: () => [...this.#updates.open.keys()],
@@ -120,6 +127,7 @@ export class Dispatcher {
       ...shared,
       runs: this.#runs,
       watchers: this.#watchers,
+      cards: this.#cards,
       isSettled: () => this.#adoption.isSettled,
       onAdopted: options.onAdopted,
       traceparentOf: options.traceparentOf ?? (() => undefined),
@@ -129,6 +137,7 @@ export class Dispatcher {
       runs: this.#runs,
       updates: this.#updates,
       watchers: this.#watchers,
+      cards: this.#cards,
       settled: () => options.onSettled?.(),
     });
   }
@@ -142,8 +151,9 @@ export class Dispatcher {
   /** A runner joins that holds runs of an earlier operator (B1 to B6). */
   adoptRunner(start: RunnerStart, report: RunnerReport): JoinedRunner {
     if (this.#seats.has(start.name)) throw new Error(`a runner named ${start.name} is there already`);
-    const seat = new Seat({ ...start, ordinal: this.#joined++ });
+    const seat = new Seat({ cards: 0, ...start, ordinal: this.#joined++ });
     this.#seats.set(seat.name, seat);
+    this.#cards.seatJoined(seat);
     this.#events.runnerJoined?.(seat.name, seat.runnerClass, seat.slots);
     // Until all that it holds is counted, nothing is granted for it.
     this.#placement.setPhase(seat, 'silent');
@@ -156,16 +166,19 @@ export class Dispatcher {
   /** The runner takes nothing new, except children of what it has. */
   drainRunner(seat: Seat): void {
     this.#placement.setPhase(seat, 'draining');
+    this.#cards.setHeard(seat, true);
   }
 
   /** Not heard of: all that it has counts as held and it takes nothing, until it is heard or removed. */
   silenceRunner(seat: Seat): void {
     this.#placement.setPhase(seat, 'silent');
+    this.#cards.setHeard(seat, false);
   }
 
   /** Heard again. */
   resumeRunner(seat: Seat): void {
     this.#placement.setPhase(seat, 'serving');
+    this.#cards.setHeard(seat, true);
     this.#watchers.seatJoined();
   }
 
@@ -180,6 +193,7 @@ export class Dispatcher {
     this.#seats.delete(seat.name);
     const lost = this.#runs.lost(seat);
     this.#watchers.lost(seat);
+    this.#cards.seatLeft(seat);
     this.#events.runnerLeft?.(seat.name, lost > 0 ? 'lost' : 'removed');
   }
 
@@ -261,6 +275,16 @@ export class Dispatcher {
     this.#runs.start(this.#tree.setLimits(this.#tree.pool, limits));
   }
 
+  /** Whether some steps need whole cards; for asks from now on. */
+  setCardPacking(isPacking: boolean): void {
+    this.#cards.setPacking(isPacking);
+  }
+
+  /** Cards and who holds them, to look at. */
+  get cards(): Pick<Cards, 'snapshot' | 'branches' | 'shares'> {
+    return this.#cards;
+  }
+
   /** The tree, to look at: for snapshots, explanations and audits. */
   get tree(): Pick<AdmissionTree, 'slots' | 'pool'> {
     return this.#tree;
@@ -300,6 +324,7 @@ export class Dispatcher {
   /** Recomputes every count the slow way and throws where one is wrong. */
   audit(): void {
     this.#runs.audit(this.#seats.values());
+    this.#cards.audit();
   }
 
   /** Live runs in a line each, for people. */
@@ -323,6 +348,8 @@ export class Dispatcher {
       tookOver: (run, from, paths) => this.#tookOver(seat, run, from, paths),
       changed: (run, changes) => this.#changed(seat, run, changes),
       measured: (stats) => this.#events.measured?.(seat.name, stats),
+      askCard: (run, ask, milli) => this.#cards.ask(seat, { run, ask, milli }, this.#runs.on(seat, run)?.update),
+      cardReturned: (_run, ask, bodyMs) => this.#cards.returned(seat, ask, bodyMs),
     };
   }
 

@@ -81,6 +81,10 @@ export class LiveRun implements RunView {
     return this.parent?.number;
   }
 
+  get milliCards(): number {
+    return this.request.milliCards ?? 0;
+  }
+
   get mount(): number {
     return this.request.mount;
   }
@@ -116,6 +120,7 @@ export function orderOf(run: LiveRun, epoch: number, openUpdates: () => readonly
   if (request.rows !== undefined) order.rows = request.rows;
   if (request.bytes !== undefined) order.bytes = request.bytes;
   if (request.reprocess !== undefined) order.reprocess = request.reprocess;
+  if (request.milliCards !== undefined) order.milliCards = request.milliCards;
   if (parent !== undefined) order.parentRun = parent.number;
   if (run.losses > 0) order.losses = run.losses;
   if (run.resume !== undefined) order.resume = run.resume;

@@ -27,16 +27,19 @@ export class OpenSource {
   readonly name: string;
   readonly path: ComponentPath;
   readonly branch: Branch;
+  /** Live source whose update mounted it. */
+  readonly above: OpenSource | undefined;
   readonly onChanged: ((changes: readonly SourceChange[]) => void) | undefined;
   readonly updates = new Set<OpenUpdate>();
   watcher: LiveRun | undefined;
   /** Nothing new opens; the branch goes with the last update. */
   isClosing = false;
 
-  constructor(start: SourceStart, path: ComponentPath, branch: Branch) {
+  constructor(start: SourceStart, path: ComponentPath, branch: Branch, above?: OpenSource) {
     this.name = start.name;
     this.path = path;
     this.branch = branch;
+    this.above = above;
     this.onChanged = start.onChanged;
   }
 }

@@ -1,6 +1,6 @@
 // What the dispatcher says to runners, held until the turn in which it decided is over: a runner that answers at once never
 // finds the dispatcher in the middle of a decision, and messages of one turn leave together. Order is kept (K2).
-import type { FencingToken, RunNumber, Runner, RunOrder, RunOutcome } from '../../runner/protocol/index.ts';
+import type { CardGrant, FencingToken, RunNumber, Runner, RunOrder, RunOutcome } from '../../runner/protocol/index.ts';
 
 type Post =
   | { readonly kind: 'start'; readonly to: Runner; readonly order: RunOrder }
@@ -13,6 +13,20 @@ type Post =
       readonly run: RunNumber;
       readonly mount: number;
       readonly outcome: RunOutcome;
+    }
+  | {
+      readonly kind: 'cardGranted';
+      readonly to: Runner;
+      readonly run: RunNumber;
+      readonly ask: number;
+      readonly grant: CardGrant;
+    }
+  | {
+      readonly kind: 'cardRefused';
+      readonly to: Runner;
+      readonly run: RunNumber;
+      readonly ask: number;
+      readonly why: string;
     }
   /** Tells an observer; for updates and runners, never for each run. */
   | { readonly kind: 'tell'; readonly tell: () => void };
@@ -52,5 +66,7 @@ function deliver(post: Post): void {
   else if (post.kind === 'renewed') post.to.renewed(post.run, post.token);
   else if (post.kind === 'mountStarted') post.to.mountStarted(post.run, post.mount);
   else if (post.kind === 'mountEnded') post.to.mountEnded(post.run, post.mount, post.outcome);
+  else if (post.kind === 'cardGranted') post.to.cardGranted(post.run, post.ask, post.grant);
+  else if (post.kind === 'cardRefused') post.to.cardRefused(post.run, post.ask, post.why);
   else post.tell();
 }

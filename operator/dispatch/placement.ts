@@ -4,9 +4,11 @@
 //   P1. The parent's runner if it serves the class and has room.
 //   P2. Else the runner of the class with the most room; among equals the one that came first.
 //   P3. Room counts executing runs; a parent whose slot is lent leaves its room to others.
+//   P5. A run whose steps ask for cards goes where they are least spoken for, whoever its parent's runner is (G4).
 //   P4. A run under which two runners were lost shares its runner with no other run under which one was lost, so that the third
 //       loss names the guilty one. While no such runner has room, it waits.
-// A choice costs one look at the parent's seat and one at the top of a heap for each class, however many runners there are.
+// A choice costs one look at the parent's seat and one at the top of a heap for each class, however many runners there are; for runs with
+// cards, or under which runners were lost, one at each runner.
 import type { Seat, SeatPhase } from './seat.ts';
 
 /** What a run wants from its runner. */
@@ -16,7 +18,12 @@ export interface Wish {
   /** Seat of the parent run. */
   readonly preferred: Seat | undefined;
   readonly losses: number;
+  /** Largest share of cards that its steps ask for. */
+  readonly milliCards: number;
 }
+
+/** What a run is to its seat. */
+export type Load = Pick<Wish, 'losses' | 'milliCards'>;
 
 const ISOLATED_LOSSES = 2;
 
@@ -56,6 +63,10 @@ export class Placement {
 
   choose(wish: Wish): Seat | undefined {
     if (wish.losses >= ISOLATED_LOSSES) return this.#chooseIsolated(wish);
+    if (wish.milliCards > 0) {
+      const seat = this.#chooseByCards(wish);
+      if (seat !== undefined) return seat;
+    }
     const { preferred } = wish;
     if (preferred !== undefined && fits(preferred, wish) && preferred.roomForChildren > 0) return preferred;
     if (wish.runnerClass !== undefined) return withRoom(this.#classes.get(wish.runnerClass)?.seats[0]);
@@ -67,14 +78,16 @@ export class Placement {
     return best;
   }
 
-  occupy(seat: Seat, losses: number): void {
+  occupy(seat: Seat, { losses, milliCards }: Load): void {
     seat.executing++;
+    seat.spokenMilli += milliCards;
     if (losses > 0) seat.suspects++;
     this.#moved(seat);
   }
 
-  vacate(seat: Seat, losses: number): void {
+  vacate(seat: Seat, { losses, milliCards }: Load): void {
     seat.executing--;
+    seat.spokenMilli -= milliCards;
     if (losses > 0) seat.suspects--;
     this.#moved(seat);
   }
@@ -82,6 +95,19 @@ export class Placement {
   resize(seat: Seat, slots: number): void {
     seat.slots = slots;
     this.#moved(seat);
+  }
+
+  /** P5. Undefined: no runner with room has so many cards. */
+  #chooseByCards(wish: Wish): Seat | undefined {
+    const cardsMin = Math.ceil(wish.milliCards / 1000);
+    let best: Seat | undefined;
+    const consider = (seat: Seat): void => {
+      if (seat.cards < cardsMin || !fits(seat, wish)) return;
+      if (best === undefined || isLessSpokenFor(seat, best, wish.preferred)) best = seat;
+    };
+    if (wish.preferred !== undefined && wish.preferred.roomForChildren > 0) consider(wish.preferred);
+    for (const { seats } of this.#classes.values()) for (const seat of seats) if (seat.room > 0) consider(seat);
+    return best;
   }
 
   #chooseIsolated(wish: Wish): Seat | undefined {
@@ -138,6 +164,13 @@ const withRoom = (seat: Seat | undefined): Seat | undefined => (seat !== undefin
 
 /** Total order: 1. most room, 2. first to come. */
 const isBefore = (a: Seat, b: Seat): boolean => a.room > b.room || (a.room === b.room && a.ordinal < b.ordinal);
+
+/** Total order: 1. less asked of each card, 2. the parent's runner, 3. most room, 4. first to come. */
+function isLessSpokenFor(a: Seat, b: Seat, preferred: Seat | undefined): boolean {
+  const difference = a.spokenMilli * b.cards - b.spokenMilli * a.cards;
+  if (difference !== 0) return difference < 0;
+  return a === preferred || (b !== preferred && isBefore(a, b));
+}
 
 /** Moves the seat at `at` to where it belongs, after its room changed. */
 function settle(heap: Seat[], at: number): void {

@@ -28,6 +28,21 @@ export interface GrantReason {
   readonly compared?: unknown;
 }
 
+/** A share of cards that a body asked for, as events show it. */
+export interface CardView {
+  readonly runner: string;
+  readonly run: RunNumber;
+  /** Unique on its runner. */
+  readonly ask: number;
+  /** Name of the update that it counts for. */
+  readonly update: string;
+  readonly milli: number;
+  /** Indices of its cards on the runner; empty while it waits. */
+  readonly cards: readonly number[];
+  readonly askedAtMs: number;
+  readonly grantedAtMs: number | undefined;
+}
+
 /** Follows what dispatch does. Called in the middle of decisions: implementations only take notes. */
 export interface DispatchEvents {
   updateOpened?(update: UpdateView): void;
@@ -40,6 +55,10 @@ export interface DispatchEvents {
   parked?(run: RunView, outcome: RunOutcome & { readonly kind: 'parked' }, trace?: RunTrace): void;
   /** Its runner went away; it asks again. */
   lost?(run: RunView, runner: string): void;
+  cardAsked?(card: CardView): void;
+  cardGranted?(card: CardView): void;
+  /** `bodyMs`: how long its body could use it; undefined where it was never granted, or its runner is gone. */
+  cardReturned?(card: CardView, bodyMs: number | undefined): void;
   runnerJoined?(runner: string, runnerClass: string, slots: number): void;
   runnerLeft?(runner: string, why: 'removed' | 'lost'): void;
   /** What a runner counted since it said so last. */

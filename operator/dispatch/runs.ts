@@ -312,6 +312,7 @@ export class Runs {
   audit(seats: Iterable<Seat>): void {
     const executing = new Map<Seat, number>();
     const suspects = new Map<Seat, number>();
+    const spoken = new Map<Seat, number>();
     for (const run of this.#table.values()) {
       const { state } = run;
       if (state.phase === 'asked') {
@@ -325,11 +326,13 @@ export class Runs {
       invariant(state.ask.isExecuting === run.isCounted, `run ${run.number} is counted wrongly on ${state.seat.name}`);
       if (!run.isCounted) continue;
       executing.set(state.seat, (executing.get(state.seat) ?? 0) + 1);
+      spoken.set(state.seat, (spoken.get(state.seat) ?? 0) + run.milliCards);
       if (run.losses > 0) suspects.set(state.seat, (suspects.get(state.seat) ?? 0) + 1);
     }
     for (const seat of seats) {
       invariant(seat.executing === (executing.get(seat) ?? 0), `${seat.name} counts ${seat.executing} runs wrongly`);
       invariant(seat.suspects === (suspects.get(seat) ?? 0), `${seat.name} counts ${seat.suspects} suspects wrongly`);
+      invariant(seat.spokenMilli === (spoken.get(seat) ?? 0), `${seat.name} counts ${seat.spokenMilli}m wrongly`);
     }
   }
 
@@ -339,6 +342,7 @@ export class Runs {
       runnerClass: ask.runnerClass,
       preferred: run.parent?.seat,
       losses: run.losses,
+      milliCards: run.milliCards,
     });
     if (seat === undefined || this.#hasCondemned(seat, run.number)) {
       this.#giveBack(run, ask);
@@ -458,7 +462,7 @@ export class Runs {
   #leaveSeat(run: LiveRun, seat: Seat): void {
     if (!run.isCounted) return;
     run.isCounted = false;
-    this.#placement.vacate(seat, run.losses);
+    this.#placement.vacate(seat, run);
   }
 
   /** Counts a run on its seat exactly while the tree says that it executes (P3). */
@@ -467,8 +471,8 @@ export class Runs {
     const { ask, seat } = run.state;
     if (ask.isExecuting === run.isCounted) return;
     run.isCounted = ask.isExecuting;
-    if (run.isCounted) this.#placement.occupy(seat, run.losses);
-    else this.#placement.vacate(seat, run.losses);
+    if (run.isCounted) this.#placement.occupy(seat, run);
+    else this.#placement.vacate(seat, run);
   }
 }
 
@@ -484,6 +488,7 @@ function wishOf(run: LiveRun): RequestOptions {
   if (request.runnerClass !== undefined) wish.runnerClass = request.runnerClass;
   if (request.rows !== undefined) wish.rows = request.rows;
   if (request.bytes !== undefined) wish.bytes = request.bytes;
+  if (request.milliCards !== undefined) wish.milliCards = request.milliCards;
   if (!isListed(request)) {
     wish.component = run.path;
     if (request.version !== undefined) wish.version = request.version;

@@ -1,4 +1,4 @@
-// A seat is one runner as the dispatcher sees it: its class, its slots, and what executes there.
+// A seat is one runner as the dispatcher sees it: its class, its slots, its cards, and what executes there.
 import type { Runner } from '../../runner/protocol/index.ts';
 
 /**
@@ -17,10 +17,13 @@ export class Seat {
   readonly ordinal: number;
   phase: SeatPhase = 'serving';
   slots: number;
+  readonly cards: number;
   /** Runs that execute here; a parent whose slot is lent does not count. */
   executing = 0;
   /** Of these, runs under which a runner was lost before. */
   suspects = 0;
+  /** What their steps may ask of its cards, in thousandths. */
+  spokenMilli = 0;
   /** Live sources whose watcher stands here. */
   watchers = 0;
   /** Position in its class's heap; -1 while it takes no runs. */
@@ -32,12 +35,14 @@ export class Seat {
     readonly name: string;
     readonly runnerClass: string;
     readonly slots: number;
+    readonly cards: number;
     readonly runner: Runner;
     readonly ordinal: number;
   }) {
     this.name = options.name;
     this.runnerClass = options.runnerClass;
     this.slots = options.slots;
+    this.cards = options.cards;
     this.runner = options.runner;
     this.ordinal = options.ordinal;
   }

@@ -17,6 +17,7 @@ import {
 } from '../../runner/protocol/index.ts';
 import type { AdmissionTree } from '../admission/index.ts';
 import type { Clock } from '../clock.ts';
+import type { Cards } from './cards.ts';
 import type { LiveRun } from './live-run.ts';
 import { OpenSource, OpenUpdate, type SourceSettings, type SourceStart } from './open-update.ts';
 import type { Outbox } from './outbox.ts';
@@ -29,6 +30,7 @@ export interface UpdatesOptions {
   readonly tree: AdmissionTree;
   readonly runs: Runs;
   readonly watchers: Watchers;
+  readonly cards: Cards;
   readonly outbox: Outbox;
   readonly clock: Clock;
   readonly epoch: number;
@@ -57,18 +59,21 @@ export class Updates {
 
   openSource(start: SourceStart): void {
     if (this.#sources.has(start.name)) throw new Error(`a live source named ${start.name} is open already`);
-    const { tree } = this.#options;
+    const { tree, cards } = this.#options;
     const { name, weight, limits } = start;
     const settings = { ...(weight === undefined ? {} : { weight }), ...(limits === undefined ? {} : { limits }) };
-    this.#sources.set(name, new OpenSource(start, childPath('', name), tree.openSource(tree.pool, name, settings)));
+    const source = new OpenSource(start, childPath('', name), tree.openSource(tree.pool, name, settings));
+    this.#sources.set(name, source);
+    cards.setWeight(source, weight ?? 1);
   }
 
   /** New weight and limits; they decide the next freed slot, for what waits already too (F70). */
   editSource(name: string, settings: SourceSettings): void {
-    const { tree, runs } = this.#options;
-    const { branch } = this.#source(name);
-    tree.setWeight(branch, settings.weight ?? 1);
-    runs.start(tree.setLimits(branch, settings.limits ?? {}));
+    const { tree, runs, cards } = this.#options;
+    const source = this.#source(name);
+    tree.setWeight(source.branch, settings.weight ?? 1);
+    cards.setWeight(source, settings.weight ?? 1);
+    runs.start(tree.setLimits(source.branch, settings.limits ?? {}));
   }
 
   closeSource(name: string, why: string): void {
@@ -104,7 +109,7 @@ export class Updates {
     const { tree, runs, watchers } = this.#options;
     const { update } = parent;
     const branch = tree.openSource(update.of?.branch ?? tree.pool, request.path, { mountedBy: parent.state.ask });
-    const source = new OpenSource({ name: request.path }, request.path, branch);
+    const source = new OpenSource({ name: request.path }, request.path, branch, update.of);
     source.watcher = runs.create(request, this.#bracket(update.name, update.start, request, source), parent);
     this.#mounted.add(source);
     watchers.open(source.watcher, true);
@@ -236,7 +241,7 @@ export class Updates {
     const mountedBy = mounter?.state.phase === 'executing' ? { mountedBy: mounter.state.ask } : {};
     const above = order.updateOf === undefined ? undefined : this.#sourceAt(order);
     const branch = tree.openSource(above?.branch ?? tree.pool, order.path, mountedBy);
-    const source = new OpenSource({ name: order.path }, order.path, branch);
+    const source = new OpenSource({ name: order.path }, order.path, branch, above);
     const request: MountRequest = { mount: 0, path: order.path, kind: 'watch' };
     const run = runs.adoptWatcher(
       order,
@@ -292,6 +297,10 @@ export class Updates {
     if (update !== undefined) update.observer = observer;
   }
 
+  opened(name: string): OpenUpdate | undefined {
+    return this.#open.get(name);
+  }
+
   get open(): ReadonlyMap<string, UpdateView> {
     return this.#open;
   }
@@ -343,7 +352,8 @@ export class Updates {
     if (!source.isClosing || source.updates.size > 0) return;
     source.isClosing = false;
     this.#mounted.delete(source);
-    const { tree, runs } = this.#options;
+    const { tree, runs, cards } = this.#options;
+    cards.setWeight(source, 1);
     runs.start(tree.remove(source.branch).granted);
   }
 

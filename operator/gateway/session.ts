@@ -189,9 +189,9 @@ export class ServedSession {
   #report(report: RunnerReport): void {
     if (this.#joined !== undefined) throw new RangeError('the runner reported twice in one session');
     const { pool, events, hello, reported } = this.#options;
-    const { runner, runnerClass, slots } = hello;
+    const { runner, runnerClass, slots, gpus } = hello;
     const name = `${runner}/${this.id}`;
-    this.#joined = pool.host.adoptRunner({ name, runnerClass, slots, runner: this.#collector() }, report);
+    this.#joined = pool.host.adoptRunner({ name, runnerClass, slots, cards: gpus, runner: this.#collector() }, report);
     reported();
     this.#phase = 'serving';
     events.joined?.(runner, this.pipeline, slots);
@@ -275,6 +275,8 @@ export class ServedSession {
       renewed: (run, token) => say((writer) => writer.renewed(run, token)),
       mountStarted: (parent, mount) => say((writer) => writer.mountStarted(parent, mount)),
       mountEnded: (parent, mount, outcome) => say((writer) => writer.mountEnded(parent, mount, outcome)),
+      cardGranted: (run, ask, grant) => say((writer) => writer.cardGranted(run, ask, grant)),
+      cardRefused: (run, ask, why) => say((writer) => writer.cardRefused(run, ask, why)),
     };
   }
 

@@ -9,6 +9,7 @@ import {
   type PipelineSpec,
   quantityBytes,
   quantityMilli,
+  runnerClassOf,
   type StepSpec,
   targetOf,
   verbOf,
@@ -62,7 +63,7 @@ class Planner {
     const planned: PlannedStep[] = [];
     const width = dimensionsOf(this.#spec, steps);
     for (const step of steps) planned.push(await this.#step(step, width));
-    const runnerClass = this.#options.ignoreClasses ? undefined : classOf(this.#spec, steps, runner);
+    const runnerClass = this.#options.ignoreClasses ? undefined : runnerClassOf(this.#spec, { steps, runner })?.name;
     return { steps: planned, ...(runnerClass !== undefined && { runnerClass }) };
   }
 
@@ -122,11 +123,4 @@ function dimensionsOf(spec: PipelineSpec, steps: readonly AnyStepSpec[]): number
       return 'vector' in settings && settings.vector !== undefined ? [settings.vector.dimensions] : [];
     });
   return new Set(widths).size === 1 ? widths[0] : undefined;
-}
-
-/** The class that was named; else, with a card, the first class with cards; else the first one. */
-function classOf(spec: PipelineSpec, steps: readonly AnyStepSpec[], named: string | undefined): string | undefined {
-  if (named !== undefined) return named;
-  const needsCard = steps.some((step) => step.gpu !== undefined);
-  return (needsCard ? spec.runners.find((runner) => runner.gpus > 0) : spec.runners[0])?.name;
 }

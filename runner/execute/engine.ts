@@ -10,9 +10,10 @@
 //   E7. A cancelled run ends at once, loses nothing, and leaves its work in the list.
 //   E8. Killed at any moment and started again, the engine ends with the rows of a run that was never killed.
 import type { Clock } from '../clock.ts';
-import type { FencingToken, RunNumber, Runner, RunOrder, RunOutcome, Uplink } from '../protocol/index.ts';
+import type { CardGrant, FencingToken, RunNumber, Runner, RunOrder, RunOutcome, Uplink } from '../protocol/index.ts';
 import { NO_COUNTS } from '../protocol/index.ts';
 import { afterThisCode, afterThisTurn, Batcher } from './batch.ts';
+import { CardDesk } from './cards.ts';
 import { Committer } from './commit.ts';
 import { executeCycle } from './cycle.ts';
 import { executeDrop, isItemDelete } from './drop.ts';
@@ -26,7 +27,7 @@ import { executePipeline } from './pipeline.ts';
 import { compilePlan } from './plan.ts';
 import type { ComponentRef, Intent, MemoEntry, Opened, PipelinePlan, SourcePlan, StateStore } from './ports.ts';
 import { Run } from './run.ts';
-import type { CardDesk, Services } from './services.ts';
+import type { Services } from './services.ts';
 import { Sweeper } from './sweeper.ts';
 import { Turns } from './turns.ts';
 import { UpdateBook } from './updates.ts';
@@ -45,8 +46,6 @@ export interface EngineOptions {
   readonly clock: Clock;
   /** In [0, 1); for jitter. */
   readonly random?: () => number;
-  /** Absent: steps that ask for a card fail. */
-  readonly cards?: CardDesk;
 }
 
 export class Engine implements Runner {
@@ -97,6 +96,14 @@ export class Engine implements Runner {
 
   mountEnded(parent: RunNumber, mount: number, outcome: RunOutcome): void {
     this.#runs.get(parent)?.mounts.ended(mount, outcome);
+  }
+
+  cardGranted(_run: RunNumber, ask: number, grant: CardGrant): void {
+    this.#services.cards.granted(ask, grant);
+  }
+
+  cardRefused(_run: RunNumber, ask: number, why: string): void {
+    this.#services.cards.refused(ask, why);
   }
 
   async #execute(run: Run): Promise<void> {
@@ -152,9 +159,9 @@ const NOBODY = new Proxy({} as Uplink, {
 });
 
 function servicesOf(options: EngineOptions): Services {
-  const { state, clock, cards } = options;
+  const { state, clock } = options;
   const plan = compilePlan(options.plan);
-  return {
+  const services: Services = {
     state,
     uplink: NOBODY,
     clock,
@@ -183,8 +190,9 @@ function servicesOf(options: EngineOptions): Services {
     fresh: new Map(),
     listings: new Turns(),
     keep: (entries) => keep(state, entries),
-    ...(cards === undefined ? {} : { cards }),
+    cards: new CardDesk(() => services.uplink, clock),
   };
+  return services;
 }
 
 /** Losing what was computed costs time, never rows. */

@@ -2,4 +2,3 @@ export { Engine, type EngineOptions } from './engine.ts';
 export { planFingerprint } from './plan.ts';
 export type * from './ports.ts';
 export { type OwnedRow, packRows, unpackRows } from './rows.ts';
-export type { CardDesk, HeldCard } from './services.ts';

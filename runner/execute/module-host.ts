@@ -2,7 +2,7 @@
 //
 //   X1. A call that fails leaves nothing: rows that it declared are dropped, paths that it took are free again, and the next try begins once the
 //       components that it mounted have ended.
-//   X2. The call's time stands still while it waits for components or for room to mount them.
+//   X2. The call's time stands still while it waits for components, for room to mount them, or for a card.
 //   X3. A call that ended answers no more.
 
 import type { Clock } from '../clock.ts';
@@ -67,6 +67,10 @@ class Call implements RunHost {
     this.#expired.promise.catch(() => {});
   }
 
+  get update(): string {
+    return this.#place.run.order.update;
+  }
+
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
@@ -126,14 +130,16 @@ class Call implements RunHost {
       reprocess: run.reprocess,
       content: async (maxBytes = CONTENT_MAX_BYTES) => (await content.need(maxBytes)).bytes,
       log: (text) => services.notes.add(item, String(text)),
-      withCard: (body) => this.#withCard(body),
+      withCard: (body) => this.withCard(body),
     };
   }
 
-  #withCard<T>(body: (cards: Cards | undefined) => Promise<T>): Promise<T> {
+  withCard<T>(body: (cards: Cards | undefined) => Promise<T>, signal = this.signal): Promise<T> {
+    this.#checkOpen();
     const restricted = (cards: Cards | undefined): Promise<T> =>
-      enterRun(this, 'a body that holds a card', () => body(cards));
-    return holdCard(this.#place.step, this.#place, () => this.signal, restricted);
+      enterRun(this, 'a body that holds a card', () => body(cards), cards);
+    const wait = <H>(waiting: Promise<H>): Promise<H> => this.#timer.pausedFor(waiting);
+    return holdCard(this.#place.step.gpuMilli, this.#place, () => signal, restricted, wait);
   }
 
   #checkOpen(): void {

@@ -144,7 +144,7 @@ export class ModuleMounts {
 
   #request({ path, input, hash, fingerprint, sizeBytes, memo }: Wanted) {
     const { order, reprocess } = this.#place.run;
-    const { runnerClass } = this.#place.step;
+    const { runnerClass, gpuMilli } = this.#place.step;
     return {
       path,
       kind: 'module' as const,
@@ -155,6 +155,7 @@ export class ModuleMounts {
       ...(order.source === undefined ? {} : { source: order.source }),
       ...(order.key === undefined ? {} : { key: order.key }),
       ...(runnerClass === undefined ? {} : { runnerClass }),
+      ...(gpuMilli === undefined ? {} : { milliCards: gpuMilli }),
       ...(reprocess ? { reprocess: true } : {}),
     };
   }

@@ -155,6 +155,7 @@ export class Nested {
       ...(order.source === undefined ? {} : { source: order.source }),
       ...(order.key === undefined ? {} : { key: order.key }),
       ...(component.runnerClass === undefined ? {} : { runnerClass: component.runnerClass }),
+      ...(component.milliCards === undefined ? {} : { milliCards: component.milliCards }),
       ...(reprocess ? { reprocess: true } : {}),
     };
     mounts.mount(request, (outcome) => {

@@ -10,6 +10,8 @@ export interface CompiledComponent {
   /** What of spec, code, model and dimensions decides the component's result. */
   readonly fingerprint: string;
   readonly runnerClass?: string;
+  /** Largest share of cards that a step asks for; absent: none does. */
+  readonly milliCards?: number;
   /** Whether its runs mount components. */
   readonly mounts: boolean;
 }
@@ -72,7 +74,11 @@ class Compiler {
   /** Answers its index. */
   component({ steps: planned, runnerClass }: ComponentPlan): number {
     const index = this.components.length;
-    const needs = runnerClass === undefined ? {} : { runnerClass };
+    const milliCards = Math.max(0, ...planned.map((step) => ('gpuMilli' in step ? (step.gpuMilli ?? 0) : 0)));
+    const needs = {
+      ...(runnerClass === undefined ? {} : { runnerClass }),
+      ...(milliCards === 0 ? {} : { milliCards }),
+    };
     this.components.push({ steps: [], fingerprint: '', mounts: false });
     const steps = planned.map((step) => this.#step(step, needs));
     this.components[index] = {
@@ -84,7 +90,7 @@ class Compiler {
     return index;
   }
 
-  #step(planned: PlannedStep, needs: { readonly runnerClass?: string }): CompiledStep {
+  #step(planned: PlannedStep, needs: Needs): CompiledStep {
     if ('step' in planned) return planned;
     if ('module' in planned) return this.#module(planned, needs);
     if ('component' in planned) return { ...planned, component: this.component(planned.component) };
@@ -94,11 +100,12 @@ class Compiler {
     return { verb: 'export', target };
   }
 
-  #module(planned: ModuleStep, needs: { readonly runnerClass?: string }): CompiledModule {
+  #module(planned: ModuleStep, { runnerClass }: Needs): CompiledModule {
     const targets = [...this.#targets.values()].map(({ name, identity }) => [name, identity]);
     const settings = JSON.stringify(planned.settings ?? null);
     const fingerprint = shortHash(JSON.stringify([ROWS_VERSION, planned.module.identity, settings, targets]));
-    const compiled = { ...planned, index: this.modules.length, fingerprint, ...needs };
+    const place = runnerClass === undefined ? {} : { runnerClass };
+    const compiled = { ...planned, index: this.modules.length, fingerprint, ...place };
     this.modules.push(compiled);
     return compiled;
   }
@@ -114,4 +121,6 @@ class Compiler {
   }
 }
 
+/** What a component needs of its runner. */
+type Needs = Pick<CompiledComponent, 'runnerClass' | 'milliCards'>;
 type ModuleStep = Extract<PlannedStep, { readonly module: unknown }>;

@@ -1,11 +1,11 @@
 // The ports of the engine: what it needs from the rim, in its own words. Adapters live in `runner/state`, `runner/sources`,
 // `runner/steps`, `runner/targets` and `runner/session`; only the wiring (`runner/main.ts`, `cli`) meets them.
-import type { Counts, FencingToken, Json, SourceChange, UpdateResult } from '../protocol/index.ts';
+import type { CardGrant, Counts, FencingToken, Json, SourceChange, UpdateResult } from '../protocol/index.ts';
 import type { Element, FieldValue, Item } from '../sdk/index.ts';
 
 // ---- the way up: to whoever admits runs -------------------------------------------------------------------------
 
-export type { Runner, UpdateProgress, Uplink } from '../protocol/index.ts';
+export type { CardGrant, Runner, UpdateProgress, Uplink } from '../protocol/index.ts';
 
 // ---- what to do with an item -------------------------------------------------------------------------------------
 
@@ -164,16 +164,13 @@ export interface StepContext {
   readonly memo: Memo;
   /** Tells people a fact about the item that is no error, such as "is binary". The engine keeps a bounded number. */
   note?(text: string): void;
-  /** Runs `body` while the step's card share is held; without `gpu` on the step it runs at once. The body cannot mount (G2). */
-  withCard<T>(body: (cards: CardGrant | undefined) => Promise<T>): Promise<T>;
-}
-
-/** Cards of a run's runner that a body may use. */
-export interface CardGrant {
-  /** Indices of the cards on the runner, as `CUDA_VISIBLE_DEVICES` counts them. */
-  readonly cards: readonly number[];
-  /** Thousandths of each card. */
-  readonly milliShare: number;
+  /** Update that the run belongs to. Calls of different updates never share a batch that holds a card (G3). */
+  readonly update: string;
+  /**
+   * Runs `body` while the step's card share is held; without `gpu` on the step it runs at once. The body cannot mount (G2), and it bounds its own
+   * time. `signal`: while the share is waited for; a batch gives its own, since it goes on without its oldest caller. Default: the step's.
+   */
+  withCard<T>(body: (cards: CardGrant | undefined) => Promise<T>, signal?: AbortSignal): Promise<T>;
 }
 
 /** One verb of a Pipeline, made once per runner and shared by all runs. */

@@ -1,13 +1,13 @@
 // What all runs of an engine share.
 import type { Clock } from '../clock.ts';
-import type { RunNumber, Uplink } from '../protocol/index.ts';
+import type { Uplink } from '../protocol/index.ts';
 import type { Batcher } from './batch.ts';
+import type { CardDesk } from './cards.ts';
 import type { Committer } from './commit.ts';
 import type { MemoSources } from './memo.ts';
 import type { Notes } from './notes.ts';
 import type { CompiledPlan } from './plan.ts';
 import type {
-  CardGrant,
   CommitResult,
   ComponentRef,
   Intent,
@@ -20,17 +20,6 @@ import type {
 import type { Sweeper } from './sweeper.ts';
 import type { Turns } from './turns.ts';
 import type { Worker } from './worker.ts';
-
-/** Gives shares of the runner's cards to bodies of steps. */
-export interface CardDesk {
-  /** Resolves when the share is held; rejects when it cannot be had (no card here) or the signal aborts. */
-  acquire(run: RunNumber, milli: number, signal: AbortSignal): Promise<HeldCard>;
-}
-
-export interface HeldCard {
-  readonly grant: CardGrant;
-  release(): void;
-}
 
 export interface Services {
   readonly state: StateStore;
@@ -46,7 +35,7 @@ export interface Services {
   readonly intents: Batcher<Intent, CommitResult>;
   readonly committer: Committer;
   readonly memo: MemoSources;
-  readonly cards?: CardDesk;
+  readonly cards: CardDesk;
   readonly sweeper: Sweeper;
   readonly notes: Notes;
   /** Of the updates whose root run executes here, by update. */

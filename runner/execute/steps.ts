@@ -49,7 +49,8 @@ function tryStep(
 async function callStep(step: CalledStep, elements: readonly Element[], place: Workplace): Promise<readonly Element[]> {
   const { cancellation } = place.run;
   cancellation.throwIfCancelled();
-  if (step.timeoutMs === undefined) {
+  // With a card, waiting for it costs no time: each body bounds its own.
+  if (step.timeoutMs === undefined || step.gpuMilli !== undefined) {
     return cancellation.race(
       step.step.run(
         elements,
@@ -72,7 +73,8 @@ function contextOf(step: CalledStep, place: Workplace, signalOf: () => AbortSign
     content: (maxBytes) => place.content.need(maxBytes),
     memo: place.memo,
     note: (text) => place.services.notes.add(place.item, text),
-    withCard: (body) => holdCard(step, place, signalOf, body),
+    update: place.run.order.update,
+    withCard: (body, signal) => holdCard(step.gpuMilli, place, signal === undefined ? signalOf : () => signal, body),
   };
 }
 

@@ -139,7 +139,7 @@ export class Worker {
   }
 
   #request(entry: WorkEntry): Omit<MountRequest, 'mount'> {
-    const { fingerprint, runnerClass } = itemComponent(this.#services.plan);
+    const { fingerprint, runnerClass, milliCards } = itemComponent(this.#services.plan);
     const isDelete = entry.action === 'delete';
     const request: { -readonly [K in keyof MountRequest]?: MountRequest[K] } & Pick<MountRequest, 'path' | 'kind'> = {
       path: itemPath(entry.source, entry.key),
@@ -151,6 +151,7 @@ export class Worker {
     };
     if (entry.sizeBytes !== undefined) request.bytes = entry.sizeBytes;
     if (runnerClass !== undefined) request.runnerClass = runnerClass;
+    if (milliCards !== undefined && !isDelete) request.milliCards = milliCards;
     if (entry.reprocess === true) {
       request.reprocess = true;
       // Two full reprocesses are two operations: neither takes the other's outcome for its own.

@@ -1,6 +1,5 @@
 // What the steps of one run work with, and what they make for its commit.
 import type { Element, Item } from '../sdk/index.ts';
-import { StepError } from '../sdk/index.ts';
 import type { Attempts } from './attempts.ts';
 import type { Content } from './content.ts';
 import type { RunMemo } from './memo.ts';
@@ -34,18 +33,16 @@ export function addRows(exports: Map<Target, Element[]>, target: Target, element
   exports.set(target, [...(exports.get(target) ?? []), ...elements]);
 }
 
-/** The share goes back when the body ended, not when the run stopped waiting for it (G6). */
+/** The share goes back when the body ended, not when the run stopped waiting for it (G6). `wait` goes round the wait for it. */
 export async function holdCard<T>(
-  step: { readonly verb: string; readonly gpuMilli?: number },
+  gpuMilli: number | undefined,
   { run, services }: Workplace,
-  signalOf: () => AbortSignal,
+  signal: () => AbortSignal,
   body: (cards: CardGrant | undefined) => Promise<T>,
+  wait = <H>(waiting: Promise<H>): Promise<H> => waiting,
 ): Promise<T> {
-  if (step.gpuMilli === undefined) return body(undefined);
-  if (services.cards === undefined) {
-    throw new StepError('invalid', `the step "${step.verb}" asks for a card and this runner has none`);
-  }
-  const held = await services.cards.acquire(run.number, step.gpuMilli, signalOf());
+  if (gpuMilli === undefined) return body(undefined);
+  const held = await wait(services.cards.acquire(run.number, gpuMilli, signal()));
   try {
     return await body(held.grant);
   } finally {

@@ -1,9 +1,10 @@
 // What an operator says, as batches: a writer that stands in for the runner, and a reader that calls the real one.
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
+import { CardGrantReader, CardGrantWriter } from './card-codec.ts';
 import { ByteColumn, ByteReader, DoubleColumn, DoubleReader, WordColumn, WordReader } from './columns.ts';
 import type { Runner } from './link.ts';
 import { DownBatchSchema } from './link_pb.ts';
-import type { FencingToken, RunNumber, RunOrder, RunOutcome } from './messages.ts';
+import type { CardGrant, FencingToken, RunNumber, RunOrder, RunOutcome } from './messages.ts';
 import { OutcomeReader, OutcomeWriter } from './outcome-codec.ts';
 import { StartReader, StartWriter } from './run-codec.ts';
 
@@ -13,6 +14,8 @@ const CANCEL = 2;
 const RENEWED = 3;
 const MOUNT_STARTED = 4;
 const MOUNT_ENDED = 5;
+const CARD_GRANTED = 6;
+const CARD_REFUSED = 7;
 
 /** Collects calls until they are taken as one batch. All tokens are of the operator's epoch. */
 export class DownWriter implements Runner {
@@ -28,6 +31,10 @@ export class DownWriter implements Runner {
   readonly #endedParents = new DoubleColumn();
   readonly #endedMounts = new WordColumn();
   readonly #endedOutcomes = new OutcomeWriter();
+  readonly #cardGrants = new CardGrantWriter();
+  readonly #refusedRuns = new DoubleColumn();
+  readonly #refusedAsks = new WordColumn();
+  #refusedWhys: string[] = [];
 
   constructor(epoch: number) {
     this.#epoch = epoch;
@@ -68,6 +75,18 @@ export class DownWriter implements Runner {
     this.#endedOutcomes.push(outcome);
   }
 
+  cardGranted(run: RunNumber, ask: number, grant: CardGrant): void {
+    this.#order.push(CARD_GRANTED);
+    this.#cardGrants.push(run, ask, grant);
+  }
+
+  cardRefused(run: RunNumber, ask: number, why: string): void {
+    this.#order.push(CARD_REFUSED);
+    this.#refusedRuns.push(run);
+    this.#refusedAsks.push(ask);
+    this.#refusedWhys.push(why);
+  }
+
   take(): Uint8Array {
     const batch = create(DownBatchSchema, {
       epoch: this.#epoch,
@@ -82,8 +101,13 @@ export class DownWriter implements Runner {
       endedParentsF64: this.#endedParents.take(),
       endedMountsU32: this.#endedMounts.take(),
       endedOutcomes: this.#endedOutcomes.take(),
+      cardGrants: this.#cardGrants.take(),
+      refusedRunsF64: this.#refusedRuns.take(),
+      refusedAsksU32: this.#refusedAsks.take(),
+      refusedWhys: this.#refusedWhys,
     });
     this.#cancelWhys = [];
+    this.#refusedWhys = [];
     return toBinary(DownBatchSchema, batch);
   }
 }
@@ -102,6 +126,10 @@ export function deliverDown(bytes: Uint8Array, runner: Runner): void {
   const endedParents = new DoubleReader(batch.endedParentsF64);
   const endedMounts = new WordReader(batch.endedMountsU32);
   const endedOutcomes = new OutcomeReader(batch.endedOutcomes);
+  const cardGrants = new CardGrantReader(batch.cardGrants);
+  const refusedRuns = new DoubleReader(batch.refusedRunsF64);
+  const refusedAsks = new WordReader(batch.refusedAsksU32);
+  const refusedWhys = batch.refusedWhys.values();
   let cancels = 0;
   while (!order.isDone) {
     const kind = order.next();
@@ -112,6 +140,11 @@ export function deliverDown(bytes: Uint8Array, runner: Runner): void {
       runner.renewed(run, { epoch, run, attempt: renewedAttempts.next() });
     } else if (kind === MOUNT_STARTED) runner.mountStarted(startedParents.next(), startedMounts.next());
     else if (kind === MOUNT_ENDED) runner.mountEnded(endedParents.next(), endedMounts.next(), endedOutcomes.next());
-    else throw new RangeError(`the link carried a message of the unknown kind ${kind}`);
+    else if (kind === CARD_GRANTED) {
+      const { run, ask, grant } = cardGrants.next();
+      runner.cardGranted(run, ask, grant);
+    } else if (kind === CARD_REFUSED) {
+      runner.cardRefused(refusedRuns.next(), refusedAsks.next(), refusedWhys.next().value ?? '');
+    } else throw new RangeError(`the link carried a message of the unknown kind ${kind}`);
   }
 }

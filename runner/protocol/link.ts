@@ -5,6 +5,7 @@
 //   K2. Calls of one direction arrive in the order in which they were made.
 //   K3. A run is named by its number; the number stands for its newest token on that runner.
 import type {
+  CardGrant,
   ComponentPath,
   Counts,
   FencingToken,
@@ -39,6 +40,13 @@ export interface Uplink {
   changed(run: RunNumber, changes: readonly SourceChange[]): void;
   /** What was counted here since the last call, for metrics: every few seconds while runs are executed. */
   measured?(stats: RunnerStats): void;
+  /**
+   * Asks for a share of this runner's cards on behalf of a run, in thousandths of a card. Answered by `Runner.cardGranted` or `cardRefused`.
+   * `ask` is unique among those of the runner's process: a share may outlive its run, while a body that nobody waits for any more still ends.
+   */
+  askCard(run: RunNumber, ask: number, milli: number): void;
+  /** The body has ended, after `bodyMs` in which it could use the share; or the wish is withdrawn. Said once for each ask that was not refused. */
+  cardReturned(run: RunNumber, ask: number, bodyMs: number): void;
 }
 
 /** What the dispatcher says to a runner. All calls return at once. */
@@ -52,6 +60,9 @@ export interface Runner {
   renewed(run: RunNumber, token: FencingToken): void;
   mountStarted(parent: RunNumber, mount: number): void;
   mountEnded(parent: RunNumber, mount: number, outcome: RunOutcome): void;
+  cardGranted(run: RunNumber, ask: number, grant: CardGrant): void;
+  /** No card of this runner can ever serve the ask, or its run is over. `why` is for people. */
+  cardRefused(run: RunNumber, ask: number, why: string): void;
 }
 
 /** How far an update is. `listed`: the listing ended, so `total` is final. */
@@ -71,6 +82,18 @@ export interface RunnerReport {
   readonly ended: readonly { readonly order: RunOrder; readonly outcome: RunOutcome; readonly trace?: RunTrace }[];
   /** Changes that watchers saw and no operator acknowledged. */
   readonly changes: readonly { readonly run: RunNumber; readonly changes: readonly SourceChange[] }[];
+  /** Shares that bodies hold or wait for, in the order of their asks. */
+  readonly cards: readonly ReportedCard[];
+}
+
+export interface ReportedCard {
+  readonly run: RunNumber;
+  readonly ask: number;
+  readonly milli: number;
+  /** Name of the update that it counts for; the run may be over. */
+  readonly update: string;
+  /** Indices of the cards that it holds; absent: it waits. */
+  readonly cards?: readonly number[];
 }
 
 export interface ReportedRun {
@@ -81,4 +104,4 @@ export interface ReportedRun {
   readonly progress?: UpdateProgress;
 }
 
-export const EMPTY_REPORT: RunnerReport = { runs: [], ended: [], changes: [] };
+export const EMPTY_REPORT: RunnerReport = { runs: [], ended: [], changes: [], cards: [] };

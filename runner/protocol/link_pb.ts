@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file link.proto.
  */
 export const file_link: GenFile = /*@__PURE__*/
-  fileDesc("CgpsaW5rLnByb3RvEhBmYWlybGVhZC5saW5rLnYxIqEDCgVGcmFtZRIOCgZudW1iZXIYASABKAESFAoMYWNrbm93bGVkZ2VkGAIgASgBEigKBWhlbGxvGAMgASgLMhcuZmFpcmxlYWQubGluay52MS5IZWxsb0gAEiwKB3dlbGNvbWUYBCABKAsyGS5mYWlybGVhZC5saW5rLnYxLldlbGNvbWVIABIsCgdyZWZ1c2VkGAUgASgLMhkuZmFpcmxlYWQubGluay52MS5SZWZ1c2VkSAASMAoJaGVhcnRiZWF0GAYgASgLMhsuZmFpcmxlYWQubGluay52MS5IZWFydGJlYXRIABI3ChBoZWFydGJlYXRfYW5zd2VyGAcgASgLMhsuZmFpcmxlYWQubGluay52MS5IZWFydGJlYXRIABIQCgZyZXBvcnQYCCABKAxIABIPCgViYXRjaBgJIAEoDEgAEiwKB2xlYXZpbmcYCiABKAsyGS5mYWlybGVhZC5saW5rLnYxLkxlYXZpbmdIABIoCgVzcGVjcxgLIAEoCzIXLmZhaXJsZWFkLmxpbmsudjEuU3BlY3NIAEIGCgR3aGF0IrwBCgVIZWxsbxIPCgd2ZXJzaW9uGAEgASgNEg4KBnJ1bm5lchgCIAEoCRIQCghwaXBlbGluZRgDIAEoCRIUCgxydW5uZXJfY2xhc3MYBCABKAkSDQoFc2xvdHMYBSABKA0SDAoEZ3B1cxgGIAEoDRIPCgdzZXNzaW9uGAcgASgJEhYKDmVuZGVkX3Nlc3Npb25zGAggAygJEhIKCmVwb2NoX3NlZW4YCSABKAESEAoIb3BlcmF0b3IYCiABKAkipAEKB1dlbGNvbWUSDwoHdmVyc2lvbhgBIAEoDRINCgVlcG9jaBgCIAEoARIQCghvcGVyYXRvchgDIAEoCRIPCgdyZXN1bWVkGAQgASgIEhgKEGxlYXNlX3RpbWVvdXRfbXMYBSABKAESFAoMaGVhcnRiZWF0X21zGAYgASgBEiYKBXNwZWNzGAcgASgLMhcuZmFpcmxlYWQubGluay52MS5TcGVjcyKEAQoFU3BlY3MSEgoKZ2VuZXJhdGlvbhgBIAEoARIQCghwaXBlbGluZRgCIAEoCRIvCgdzb3VyY2VzGAMgAygLMh4uZmFpcmxlYWQubGluay52MS5TcGVjcy5Tb3VyY2UaJAoGU291cmNlEgwKBG5hbWUYASABKAkSDAoEc3BlYxgCIAEoCSIqCgdSZWZ1c2VkEg4KBnJlYXNvbhgBIAEoCRIPCgdtZXNzYWdlGAIgASgJIiwKCUhlYXJ0YmVhdBIOCgZudW1iZXIYASABKAESDwoHYnVzeV9tcxgCIAEoASIkCgdMZWF2aW5nEgwKBGdvbmUYASABKAgSCwoDd2h5GAIgASgJIqoDCgdVcEJhdGNoEhAKCG9yZGVyX3U4GAEgASgMEigKBm1vdW50cxgCIAEoCzIYLmZhaXJsZWFkLmxpbmsudjEuTW91bnRzEhsKE3VubW91bnRfcGFyZW50c19mNjQYAyABKAwSGgoSdW5tb3VudF9tb3VudHNfdTMyGAQgASgMEhUKDWV4aXRfcnVuc19mNjQYBSABKAwSMQoNZXhpdF9vdXRjb21lcxgGIAEoCzIaLmZhaXJsZWFkLmxpbmsudjEuT3V0Y29tZXMSLAoIcHJvZ3Jlc3MYByADKAsyGi5mYWlybGVhZC5saW5rLnYxLlByb2dyZXNzEi0KCXRvb2tfb3ZlchgIIAMoCzIaLmZhaXJsZWFkLmxpbmsudjEuVG9va092ZXISKgoHY2hhbmdlcxgJIAMoCzIZLmZhaXJsZWFkLmxpbmsudjEuQ2hhbmdlcxIvCgtleGl0X3RyYWNlcxgKIAMoCzIaLmZhaXJsZWFkLmxpbmsudjEuUnVuVHJhY2USJgoFc3RhdHMYCyADKAsyFy5mYWlybGVhZC5saW5rLnYxLlN0YXRzIskBCghSdW5UcmFjZRINCgVpbmRleBgBIAEoDRIVCg1zdGFydGVkX2F0X21zGAIgASgBEhMKC2R1cmF0aW9uX21zGAMgASgBEhAKCGtpbmRzX3U4GAQgASgMEhIKCnN0YXJ0c19mNjQYBSABKAwSFQoNZHVyYXRpb25zX2Y2NBgGIAEoDBIOCgZpbnNfdTgYByABKAwSEgoKY291bnRzX3UzMhgIIAEoDBINCgV0ZXh0cxgJIAEoCRISCgpjb3VudGVkX3U4GAogASgMIvcBCgVTdGF0cxITCgtjb21taXRzX2Y2NBgBIAEoDBIRCgljb21taXR0ZWQYAiABKAESNQoHcmV0cmllcxgDIAMoCzIkLmZhaXJsZWFkLmxpbmsudjEuU3RhdHMuUmV0cmllc0VudHJ5EjEKBWNhbGxzGAQgAygLMiIuZmFpcmxlYWQubGluay52MS5TdGF0cy5DYWxsc0VudHJ5Gi4KDFJldHJpZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAE6AjgBGiwKCkNhbGxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4ASKEAQoGTW91bnRzEhMKC3BhcmVudHNfZjY0GAEgASgMEhMKC251bWJlcnNfdTMyGAIgASgMEhAKCGtpbmRzX3U4GAMgASgMEg0KBXRleHRzGAQgASgJEi8KB2RldGFpbHMYBSADKAsyHi5mYWlybGVhZC5saW5rLnYxLk1vdW50RGV0YWlscyLRAQoMTW91bnREZXRhaWxzEg0KBWluZGV4GAEgASgNEhcKCmlucHV0X2pzb24YAiABKAlIAIgBARIZCgxydW5uZXJfY2xhc3MYAyABKAlIAYgBARIRCgRyb3dzGAQgASgBSAKIAQESEgoFYnl0ZXMYBSABKAFIA4gBARIWCglyZXByb2Nlc3MYBiABKAhIBIgBAUINCgtfaW5wdXRfanNvbkIPCg1fcnVubmVyX2NsYXNzQgcKBV9yb3dzQggKBl9ieXRlc0IMCgpfcmVwcm9jZXNzImMKCE91dGNvbWVzEhAKCGtpbmRzX3U4GAEgASgMEhIKCmNvdW50c191MzIYAiABKAwSMQoHZGV0YWlscxgDIAMoCzIgLmZhaXJsZWFkLmxpbmsudjEuT3V0Y29tZURldGFpbHMiywIKDk91dGNvbWVEZXRhaWxzEg0KBWluZGV4GAEgASgNEhcKCnZhbHVlX2pzb24YAiABKAlIAIgBARIZCgxoZWxkX21pc3NpbmcYAyABKAFIAYgBARIXCgpoZWxkX2tub3duGAQgASgBSAKIAQESLgoFZXJyb3IYBSABKAsyGi5mYWlybGVhZC5saW5rLnYxLlJ1bkVycm9ySAOIAQESEAoDd2h5GAYgASgJSASIAQESHAoPcmVzdW1lX2FmdGVyX21zGAcgASgBSAWIAQESGAoLcmVzdW1lX2pzb24YCCABKAlIBogBAUINCgtfdmFsdWVfanNvbkIPCg1faGVsZF9taXNzaW5nQg0KC19oZWxkX2tub3duQggKBl9lcnJvckIGCgRfd2h5QhIKEF9yZXN1bWVfYWZ0ZXJfbXNCDgoMX3Jlc3VtZV9qc29uInYKCFJ1bkVycm9yEg0KBWNsYXNzGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSEQoEc3RlcBgDIAEoCUgAiAEBEhsKDnJldHJ5X2FmdGVyX21zGAQgASgBSAGIAQFCBwoFX3N0ZXBCEQoPX3JldHJ5X2FmdGVyX21zIlgKCFByb2dyZXNzEgsKA3J1bhgBIAEoARIOCgZsaXN0ZWQYAiABKAgSDQoFdG90YWwYAyABKAESDAoEZG9uZRgEIAEoARISCgpjb3VudHNfdTMyGAUgASgMIjsKCFRvb2tPdmVyEgsKA3J1bhgBIAEoARITCgtmcm9tX3VwZGF0ZRgCIAEoCRINCgVwYXRocxgDIAMoCSLlAQoHQ2hhbmdlcxILCgNydW4YASABKAESDAoEa2V5cxgCIAMoCRIQCghraW5kc191OBgDIAEoDBIWCg5zZWVuX2F0X21zX2Y2NBgEIAEoDBIvCgZjYXVzZXMYBSADKAsyHy5mYWlybGVhZC5saW5rLnYxLkNoYW5nZXMuQ2F1c2UaZAoFQ2F1c2USDQoFaW5kZXgYASABKA0SFQoIcmV2aXNpb24YAiABKAlIAIgBARIYCgt0cmFjZXBhcmVudBgDIAEoCUgBiAEBQgsKCV9yZXZpc2lvbkIOCgxfdHJhY2VwYXJlbnQi3gIKCURvd25CYXRjaBIQCghvcmRlcl91OBgBIAEoDBIoCgZzdGFydHMYAiABKAsyGC5mYWlybGVhZC5saW5rLnYxLlN0YXJ0cxIXCg9jYW5jZWxfcnVuc19mNjQYAyABKAwSEwoLY2FuY2VsX3doeXMYBCADKAkSGAoQcmVuZXdlZF9ydW5zX2Y2NBgFIAEoDBIcChRyZW5ld2VkX2F0dGVtcHRzX3UzMhgGIAEoDBIbChNzdGFydGVkX3BhcmVudHNfZjY0GAcgASgMEhoKEnN0YXJ0ZWRfbW91bnRzX3UzMhgIIAEoDBIZChFlbmRlZF9wYXJlbnRzX2Y2NBgJIAEoDBIYChBlbmRlZF9tb3VudHNfdTMyGAogASgMEjIKDmVuZGVkX291dGNvbWVzGAsgASgLMhouZmFpcmxlYWQubGluay52MS5PdXRjb21lcxINCgVlcG9jaBgMIAEoASL1AQoGU3RhcnRzEhAKCHJ1bnNfZjY0GAEgASgMEhQKDGF0dGVtcHRzX3UzMhgCIAEoDBIQCghraW5kc191OBgDIAEoDBITCgtwYXJlbnRzX2Y2NBgEIAEoDBINCgV0ZXh0cxgFIAEoCRIPCgd1cGRhdGVzGAYgAygJEhIKCnVwZGF0ZV9vZnMYByADKAkSGgoSdXBkYXRlX2luZGljZXNfdTMyGAggASgMEi8KB2RldGFpbHMYCSADKAsyHi5mYWlybGVhZC5saW5rLnYxLlN0YXJ0RGV0YWlscxIbChN1cGRhdGVfdHJhY2VwYXJlbnRzGAogAygJItUDCgxTdGFydERldGFpbHMSDQoFaW5kZXgYASABKA0SFwoKaW5wdXRfanNvbhgCIAEoCUgAiAEBEhkKDHJ1bm5lcl9jbGFzcxgDIAEoCUgBiAEBEhEKBHJvd3MYBCABKAFIAogBARISCgVieXRlcxgFIAEoAUgDiAEBEhYKCXJlcHJvY2VzcxgGIAEoCEgEiAEBEhQKB3RyaWdnZXIYByABKAlIBYgBARIaCg1hbGxvd19kZWxldGVzGAggASgISAaIAQESIAoTcmVsZWFzZV9xdWFyYW50aW5lZBgJIAEoCEgHiAEBEhQKDG9wZW5fdXBkYXRlcxgKIAMoCRIYChBoYXNfb3Blbl91cGRhdGVzGAsgASgIEhMKBmxvc3NlcxgMIAEoAUgIiAEBEhgKC3Jlc3VtZV9qc29uGA0gASgJSAmIAQFCDQoLX2lucHV0X2pzb25CDwoNX3J1bm5lcl9jbGFzc0IHCgVfcm93c0IICgZfYnl0ZXNCDAoKX3JlcHJvY2Vzc0IKCghfdHJpZ2dlckIQCg5fYWxsb3dfZGVsZXRlc0IWChRfcmVsZWFzZV9xdWFyYW50aW5lZEIJCgdfbG9zc2VzQg4KDF9yZXN1bWVfanNvbiLyAgoGUmVwb3J0EiYKBHJ1bnMYASABKAsyGC5mYWlybGVhZC5saW5rLnYxLlN0YXJ0cxISCgplcG9jaHNfZjY0GAIgASgMEigKBm1vdW50cxgDIAEoCzIYLmZhaXJsZWFkLmxpbmsudjEuTW91bnRzEhkKEW1vdW50c19zdGFydGVkX3U4GAQgASgMEicKBWVuZGVkGAUgASgLMhguZmFpcmxlYWQubGluay52MS5TdGFydHMSMgoOZW5kZWRfb3V0Y29tZXMYBiABKAsyGi5mYWlybGVhZC5saW5rLnYxLk91dGNvbWVzEiwKCHByb2dyZXNzGAcgAygLMhouZmFpcmxlYWQubGluay52MS5Qcm9ncmVzcxIqCgdjaGFuZ2VzGAggAygLMhkuZmFpcmxlYWQubGluay52MS5DaGFuZ2VzEjAKDGVuZGVkX3RyYWNlcxgJIAMoCzIaLmZhaXJsZWFkLmxpbmsudjEuUnVuVHJhY2UyTQoKUnVubmVyTGluaxI/CgdDb25uZWN0EhcuZmFpcmxlYWQubGluay52MS5GcmFtZRoXLmZhaXJsZWFkLmxpbmsudjEuRnJhbWUoATABYgZwcm90bzM");
+  fileDesc("CgpsaW5rLnByb3RvEhBmYWlybGVhZC5saW5rLnYxIqEDCgVGcmFtZRIOCgZudW1iZXIYASABKAESFAoMYWNrbm93bGVkZ2VkGAIgASgBEigKBWhlbGxvGAMgASgLMhcuZmFpcmxlYWQubGluay52MS5IZWxsb0gAEiwKB3dlbGNvbWUYBCABKAsyGS5mYWlybGVhZC5saW5rLnYxLldlbGNvbWVIABIsCgdyZWZ1c2VkGAUgASgLMhkuZmFpcmxlYWQubGluay52MS5SZWZ1c2VkSAASMAoJaGVhcnRiZWF0GAYgASgLMhsuZmFpcmxlYWQubGluay52MS5IZWFydGJlYXRIABI3ChBoZWFydGJlYXRfYW5zd2VyGAcgASgLMhsuZmFpcmxlYWQubGluay52MS5IZWFydGJlYXRIABIQCgZyZXBvcnQYCCABKAxIABIPCgViYXRjaBgJIAEoDEgAEiwKB2xlYXZpbmcYCiABKAsyGS5mYWlybGVhZC5saW5rLnYxLkxlYXZpbmdIABIoCgVzcGVjcxgLIAEoCzIXLmZhaXJsZWFkLmxpbmsudjEuU3BlY3NIAEIGCgR3aGF0IrwBCgVIZWxsbxIPCgd2ZXJzaW9uGAEgASgNEg4KBnJ1bm5lchgCIAEoCRIQCghwaXBlbGluZRgDIAEoCRIUCgxydW5uZXJfY2xhc3MYBCABKAkSDQoFc2xvdHMYBSABKA0SDAoEZ3B1cxgGIAEoDRIPCgdzZXNzaW9uGAcgASgJEhYKDmVuZGVkX3Nlc3Npb25zGAggAygJEhIKCmVwb2NoX3NlZW4YCSABKAESEAoIb3BlcmF0b3IYCiABKAkipAEKB1dlbGNvbWUSDwoHdmVyc2lvbhgBIAEoDRINCgVlcG9jaBgCIAEoARIQCghvcGVyYXRvchgDIAEoCRIPCgdyZXN1bWVkGAQgASgIEhgKEGxlYXNlX3RpbWVvdXRfbXMYBSABKAESFAoMaGVhcnRiZWF0X21zGAYgASgBEiYKBXNwZWNzGAcgASgLMhcuZmFpcmxlYWQubGluay52MS5TcGVjcyKEAQoFU3BlY3MSEgoKZ2VuZXJhdGlvbhgBIAEoARIQCghwaXBlbGluZRgCIAEoCRIvCgdzb3VyY2VzGAMgAygLMh4uZmFpcmxlYWQubGluay52MS5TcGVjcy5Tb3VyY2UaJAoGU291cmNlEgwKBG5hbWUYASABKAkSDAoEc3BlYxgCIAEoCSIqCgdSZWZ1c2VkEg4KBnJlYXNvbhgBIAEoCRIPCgdtZXNzYWdlGAIgASgJIiwKCUhlYXJ0YmVhdBIOCgZudW1iZXIYASABKAESDwoHYnVzeV9tcxgCIAEoASIkCgdMZWF2aW5nEgwKBGdvbmUYASABKAgSCwoDd2h5GAIgASgJIqcECgdVcEJhdGNoEhAKCG9yZGVyX3U4GAEgASgMEigKBm1vdW50cxgCIAEoCzIYLmZhaXJsZWFkLmxpbmsudjEuTW91bnRzEhsKE3VubW91bnRfcGFyZW50c19mNjQYAyABKAwSGgoSdW5tb3VudF9tb3VudHNfdTMyGAQgASgMEhUKDWV4aXRfcnVuc19mNjQYBSABKAwSMQoNZXhpdF9vdXRjb21lcxgGIAEoCzIaLmZhaXJsZWFkLmxpbmsudjEuT3V0Y29tZXMSLAoIcHJvZ3Jlc3MYByADKAsyGi5mYWlybGVhZC5saW5rLnYxLlByb2dyZXNzEi0KCXRvb2tfb3ZlchgIIAMoCzIaLmZhaXJsZWFkLmxpbmsudjEuVG9va092ZXISKgoHY2hhbmdlcxgJIAMoCzIZLmZhaXJsZWFkLmxpbmsudjEuQ2hhbmdlcxIvCgtleGl0X3RyYWNlcxgKIAMoCzIaLmZhaXJsZWFkLmxpbmsudjEuUnVuVHJhY2USJgoFc3RhdHMYCyADKAsyFy5mYWlybGVhZC5saW5rLnYxLlN0YXRzEi0KCWNhcmRfYXNrcxgMIAEoCzIaLmZhaXJsZWFkLmxpbmsudjEuQ2FyZEFza3MSFwoPcmV0dXJuX3J1bnNfZjY0GA0gASgMEhcKD3JldHVybl9hc2tzX3UzMhgOIAEoDBIaChJyZXR1cm5fYm9keV9tc191MzIYDyABKAwiyQEKCFJ1blRyYWNlEg0KBWluZGV4GAEgASgNEhUKDXN0YXJ0ZWRfYXRfbXMYAiABKAESEwoLZHVyYXRpb25fbXMYAyABKAESEAoIa2luZHNfdTgYBCABKAwSEgoKc3RhcnRzX2Y2NBgFIAEoDBIVCg1kdXJhdGlvbnNfZjY0GAYgASgMEg4KBmluc191OBgHIAEoDBISCgpjb3VudHNfdTMyGAggASgMEg0KBXRleHRzGAkgASgJEhIKCmNvdW50ZWRfdTgYCiABKAwi9wEKBVN0YXRzEhMKC2NvbW1pdHNfZjY0GAEgASgMEhEKCWNvbW1pdHRlZBgCIAEoARI1CgdyZXRyaWVzGAMgAygLMiQuZmFpcmxlYWQubGluay52MS5TdGF0cy5SZXRyaWVzRW50cnkSMQoFY2FsbHMYBCADKAsyIi5mYWlybGVhZC5saW5rLnYxLlN0YXRzLkNhbGxzRW50cnkaLgoMUmV0cmllc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAToCOAEaLAoKQ2FsbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAE6AjgBIkEKCENhcmRBc2tzEhAKCHJ1bnNfZjY0GAEgASgMEhAKCGFza3NfdTMyGAIgASgMEhEKCW1pbGxpX3UzMhgDIAEoDCKEAQoGTW91bnRzEhMKC3BhcmVudHNfZjY0GAEgASgMEhMKC251bWJlcnNfdTMyGAIgASgMEhAKCGtpbmRzX3U4GAMgASgMEg0KBXRleHRzGAQgASgJEi8KB2RldGFpbHMYBSADKAsyHi5mYWlybGVhZC5saW5rLnYxLk1vdW50RGV0YWlscyL7AQoMTW91bnREZXRhaWxzEg0KBWluZGV4GAEgASgNEhcKCmlucHV0X2pzb24YAiABKAlIAIgBARIZCgxydW5uZXJfY2xhc3MYAyABKAlIAYgBARIRCgRyb3dzGAQgASgBSAKIAQESEgoFYnl0ZXMYBSABKAFIA4gBARIWCglyZXByb2Nlc3MYBiABKAhIBIgBARIYCgttaWxsaV9jYXJkcxgHIAEoDUgFiAEBQg0KC19pbnB1dF9qc29uQg8KDV9ydW5uZXJfY2xhc3NCBwoFX3Jvd3NCCAoGX2J5dGVzQgwKCl9yZXByb2Nlc3NCDgoMX21pbGxpX2NhcmRzImMKCE91dGNvbWVzEhAKCGtpbmRzX3U4GAEgASgMEhIKCmNvdW50c191MzIYAiABKAwSMQoHZGV0YWlscxgDIAMoCzIgLmZhaXJsZWFkLmxpbmsudjEuT3V0Y29tZURldGFpbHMiywIKDk91dGNvbWVEZXRhaWxzEg0KBWluZGV4GAEgASgNEhcKCnZhbHVlX2pzb24YAiABKAlIAIgBARIZCgxoZWxkX21pc3NpbmcYAyABKAFIAYgBARIXCgpoZWxkX2tub3duGAQgASgBSAKIAQESLgoFZXJyb3IYBSABKAsyGi5mYWlybGVhZC5saW5rLnYxLlJ1bkVycm9ySAOIAQESEAoDd2h5GAYgASgJSASIAQESHAoPcmVzdW1lX2FmdGVyX21zGAcgASgBSAWIAQESGAoLcmVzdW1lX2pzb24YCCABKAlIBogBAUINCgtfdmFsdWVfanNvbkIPCg1faGVsZF9taXNzaW5nQg0KC19oZWxkX2tub3duQggKBl9lcnJvckIGCgRfd2h5QhIKEF9yZXN1bWVfYWZ0ZXJfbXNCDgoMX3Jlc3VtZV9qc29uInYKCFJ1bkVycm9yEg0KBWNsYXNzGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSEQoEc3RlcBgDIAEoCUgAiAEBEhsKDnJldHJ5X2FmdGVyX21zGAQgASgBSAGIAQFCBwoFX3N0ZXBCEQoPX3JldHJ5X2FmdGVyX21zIlgKCFByb2dyZXNzEgsKA3J1bhgBIAEoARIOCgZsaXN0ZWQYAiABKAgSDQoFdG90YWwYAyABKAESDAoEZG9uZRgEIAEoARISCgpjb3VudHNfdTMyGAUgASgMIjsKCFRvb2tPdmVyEgsKA3J1bhgBIAEoARITCgtmcm9tX3VwZGF0ZRgCIAEoCRINCgVwYXRocxgDIAMoCSLlAQoHQ2hhbmdlcxILCgNydW4YASABKAESDAoEa2V5cxgCIAMoCRIQCghraW5kc191OBgDIAEoDBIWCg5zZWVuX2F0X21zX2Y2NBgEIAEoDBIvCgZjYXVzZXMYBSADKAsyHy5mYWlybGVhZC5saW5rLnYxLkNoYW5nZXMuQ2F1c2UaZAoFQ2F1c2USDQoFaW5kZXgYASABKA0SFQoIcmV2aXNpb24YAiABKAlIAIgBARIYCgt0cmFjZXBhcmVudBgDIAEoCUgBiAEBQgsKCV9yZXZpc2lvbkIOCgxfdHJhY2VwYXJlbnQi2wMKCURvd25CYXRjaBIQCghvcmRlcl91OBgBIAEoDBIoCgZzdGFydHMYAiABKAsyGC5mYWlybGVhZC5saW5rLnYxLlN0YXJ0cxIXCg9jYW5jZWxfcnVuc19mNjQYAyABKAwSEwoLY2FuY2VsX3doeXMYBCADKAkSGAoQcmVuZXdlZF9ydW5zX2Y2NBgFIAEoDBIcChRyZW5ld2VkX2F0dGVtcHRzX3UzMhgGIAEoDBIbChNzdGFydGVkX3BhcmVudHNfZjY0GAcgASgMEhoKEnN0YXJ0ZWRfbW91bnRzX3UzMhgIIAEoDBIZChFlbmRlZF9wYXJlbnRzX2Y2NBgJIAEoDBIYChBlbmRlZF9tb3VudHNfdTMyGAogASgMEjIKDmVuZGVkX291dGNvbWVzGAsgASgLMhouZmFpcmxlYWQubGluay52MS5PdXRjb21lcxINCgVlcG9jaBgMIAEoARIxCgtjYXJkX2dyYW50cxgNIAEoCzIcLmZhaXJsZWFkLmxpbmsudjEuQ2FyZEdyYW50cxIYChByZWZ1c2VkX3J1bnNfZjY0GA4gASgMEhgKEHJlZnVzZWRfYXNrc191MzIYDyABKAwSFAoMcmVmdXNlZF93aHlzGBAgAygJImgKCkNhcmRHcmFudHMSEAoIcnVuc19mNjQYASABKAwSEAoIYXNrc191MzIYAiABKAwSEQoJbWlsbGlfdTMyGAMgASgMEhEKCWNvdW50c191OBgEIAEoDBIQCghjYXJkc191OBgFIAEoDCL1AQoGU3RhcnRzEhAKCHJ1bnNfZjY0GAEgASgMEhQKDGF0dGVtcHRzX3UzMhgCIAEoDBIQCghraW5kc191OBgDIAEoDBITCgtwYXJlbnRzX2Y2NBgEIAEoDBINCgV0ZXh0cxgFIAEoCRIPCgd1cGRhdGVzGAYgAygJEhIKCnVwZGF0ZV9vZnMYByADKAkSGgoSdXBkYXRlX2luZGljZXNfdTMyGAggASgMEi8KB2RldGFpbHMYCSADKAsyHi5mYWlybGVhZC5saW5rLnYxLlN0YXJ0RGV0YWlscxIbChN1cGRhdGVfdHJhY2VwYXJlbnRzGAogAygJIv8DCgxTdGFydERldGFpbHMSDQoFaW5kZXgYASABKA0SFwoKaW5wdXRfanNvbhgCIAEoCUgAiAEBEhkKDHJ1bm5lcl9jbGFzcxgDIAEoCUgBiAEBEhEKBHJvd3MYBCABKAFIAogBARISCgVieXRlcxgFIAEoAUgDiAEBEhYKCXJlcHJvY2VzcxgGIAEoCEgEiAEBEhQKB3RyaWdnZXIYByABKAlIBYgBARIaCg1hbGxvd19kZWxldGVzGAggASgISAaIAQESIAoTcmVsZWFzZV9xdWFyYW50aW5lZBgJIAEoCEgHiAEBEhQKDG9wZW5fdXBkYXRlcxgKIAMoCRIYChBoYXNfb3Blbl91cGRhdGVzGAsgASgIEhMKBmxvc3NlcxgMIAEoAUgIiAEBEhgKC3Jlc3VtZV9qc29uGA0gASgJSAmIAQESGAoLbWlsbGlfY2FyZHMYDiABKA1ICogBAUINCgtfaW5wdXRfanNvbkIPCg1fcnVubmVyX2NsYXNzQgcKBV9yb3dzQggKBl9ieXRlc0IMCgpfcmVwcm9jZXNzQgoKCF90cmlnZ2VyQhAKDl9hbGxvd19kZWxldGVzQhYKFF9yZWxlYXNlX3F1YXJhbnRpbmVkQgkKB19sb3NzZXNCDgoMX3Jlc3VtZV9qc29uQg4KDF9taWxsaV9jYXJkcyLhAwoGUmVwb3J0EiYKBHJ1bnMYASABKAsyGC5mYWlybGVhZC5saW5rLnYxLlN0YXJ0cxISCgplcG9jaHNfZjY0GAIgASgMEigKBm1vdW50cxgDIAEoCzIYLmZhaXJsZWFkLmxpbmsudjEuTW91bnRzEhkKEW1vdW50c19zdGFydGVkX3U4GAQgASgMEicKBWVuZGVkGAUgASgLMhguZmFpcmxlYWQubGluay52MS5TdGFydHMSMgoOZW5kZWRfb3V0Y29tZXMYBiABKAsyGi5mYWlybGVhZC5saW5rLnYxLk91dGNvbWVzEiwKCHByb2dyZXNzGAcgAygLMhouZmFpcmxlYWQubGluay52MS5Qcm9ncmVzcxIqCgdjaGFuZ2VzGAggAygLMhkuZmFpcmxlYWQubGluay52MS5DaGFuZ2VzEjAKDGVuZGVkX3RyYWNlcxgJIAMoCzIaLmZhaXJsZWFkLmxpbmsudjEuUnVuVHJhY2USLQoJY2FyZF9hc2tzGAogASgLMhouZmFpcmxlYWQubGluay52MS5DYXJkQXNrcxIUCgxjYXJkX3VwZGF0ZXMYCyADKAkSFgoOY2FyZF9jb3VudHNfdTgYDCABKAwSEAoIY2FyZHNfdTgYDSABKAwyTQoKUnVubmVyTGluaxI/CgdDb25uZWN0EhcuZmFpcmxlYWQubGluay52MS5GcmFtZRoXLmZhaXJsZWFkLmxpbmsudjEuRnJhbWUoATABYgZwcm90bzM");
 
 /**
  * Everything that travels, in both directions.
@@ -368,7 +368,8 @@ export const LeavingSchema: GenMessage<Leaving> = /*@__PURE__*/
  */
 export type UpBatch = Message<"fairlead.link.v1.UpBatch"> & {
   /**
-   * Kind of each message, in order: 1 mount, 2 unmount, 3 exited, 4 progress, 5 took over, 6 changed, 7 measured.
+   * Kind of each message, in order: 1 mount, 2 unmount, 3 exited, 4 progress, 5 took over, 6 changed, 7 measured, 8 ask card,
+   * 9 card returned.
    *
    * @generated from field: bytes order_u8 = 1;
    */
@@ -425,6 +426,26 @@ export type UpBatch = Message<"fairlead.link.v1.UpBatch"> & {
    * @generated from field: repeated fairlead.link.v1.Stats stats = 11;
    */
   stats: Stats[];
+
+  /**
+   * @generated from field: fairlead.link.v1.CardAsks card_asks = 12;
+   */
+  cardAsks?: CardAsks | undefined;
+
+  /**
+   * @generated from field: bytes return_runs_f64 = 13;
+   */
+  returnRunsF64: Uint8Array;
+
+  /**
+   * @generated from field: bytes return_asks_u32 = 14;
+   */
+  returnAsksU32: Uint8Array;
+
+  /**
+   * @generated from field: bytes return_body_ms_u32 = 15;
+   */
+  returnBodyMsU32: Uint8Array;
 };
 
 /**
@@ -545,6 +566,35 @@ export const StatsSchema: GenMessage<Stats> = /*@__PURE__*/
   messageDesc(file_link, 9);
 
 /**
+ * @generated from message fairlead.link.v1.CardAsks
+ */
+export type CardAsks = Message<"fairlead.link.v1.CardAsks"> & {
+  /**
+   * @generated from field: bytes runs_f64 = 1;
+   */
+  runsF64: Uint8Array;
+
+  /**
+   * @generated from field: bytes asks_u32 = 2;
+   */
+  asksU32: Uint8Array;
+
+  /**
+   * Thousandths of a card.
+   *
+   * @generated from field: bytes milli_u32 = 3;
+   */
+  milliU32: Uint8Array;
+};
+
+/**
+ * Describes the message fairlead.link.v1.CardAsks.
+ * Use `create(CardAsksSchema)` to create a new message.
+ */
+export const CardAsksSchema: GenMessage<CardAsks> = /*@__PURE__*/
+  messageDesc(file_link, 10);
+
+/**
  * @generated from message fairlead.link.v1.Mounts
  */
 export type Mounts = Message<"fairlead.link.v1.Mounts"> & {
@@ -583,7 +633,7 @@ export type Mounts = Message<"fairlead.link.v1.Mounts"> & {
  * Use `create(MountsSchema)` to create a new message.
  */
 export const MountsSchema: GenMessage<Mounts> = /*@__PURE__*/
-  messageDesc(file_link, 10);
+  messageDesc(file_link, 11);
 
 /**
  * @generated from message fairlead.link.v1.MountDetails
@@ -620,6 +670,11 @@ export type MountDetails = Message<"fairlead.link.v1.MountDetails"> & {
    * @generated from field: optional bool reprocess = 6;
    */
   reprocess?: boolean | undefined;
+
+  /**
+   * @generated from field: optional uint32 milli_cards = 7;
+   */
+  milliCards?: number | undefined;
 };
 
 /**
@@ -627,7 +682,7 @@ export type MountDetails = Message<"fairlead.link.v1.MountDetails"> & {
  * Use `create(MountDetailsSchema)` to create a new message.
  */
 export const MountDetailsSchema: GenMessage<MountDetails> = /*@__PURE__*/
-  messageDesc(file_link, 11);
+  messageDesc(file_link, 12);
 
 /**
  * @generated from message fairlead.link.v1.Outcomes
@@ -658,7 +713,7 @@ export type Outcomes = Message<"fairlead.link.v1.Outcomes"> & {
  * Use `create(OutcomesSchema)` to create a new message.
  */
 export const OutcomesSchema: GenMessage<Outcomes> = /*@__PURE__*/
-  messageDesc(file_link, 12);
+  messageDesc(file_link, 13);
 
 /**
  * @generated from message fairlead.link.v1.OutcomeDetails
@@ -710,7 +765,7 @@ export type OutcomeDetails = Message<"fairlead.link.v1.OutcomeDetails"> & {
  * Use `create(OutcomeDetailsSchema)` to create a new message.
  */
 export const OutcomeDetailsSchema: GenMessage<OutcomeDetails> = /*@__PURE__*/
-  messageDesc(file_link, 13);
+  messageDesc(file_link, 14);
 
 /**
  * @generated from message fairlead.link.v1.RunError
@@ -742,7 +797,7 @@ export type RunError = Message<"fairlead.link.v1.RunError"> & {
  * Use `create(RunErrorSchema)` to create a new message.
  */
 export const RunErrorSchema: GenMessage<RunError> = /*@__PURE__*/
-  messageDesc(file_link, 14);
+  messageDesc(file_link, 15);
 
 /**
  * @generated from message fairlead.link.v1.Progress
@@ -781,7 +836,7 @@ export type Progress = Message<"fairlead.link.v1.Progress"> & {
  * Use `create(ProgressSchema)` to create a new message.
  */
 export const ProgressSchema: GenMessage<Progress> = /*@__PURE__*/
-  messageDesc(file_link, 15);
+  messageDesc(file_link, 16);
 
 /**
  * @generated from message fairlead.link.v1.TookOver
@@ -808,7 +863,7 @@ export type TookOver = Message<"fairlead.link.v1.TookOver"> & {
  * Use `create(TookOverSchema)` to create a new message.
  */
 export const TookOverSchema: GenMessage<TookOver> = /*@__PURE__*/
-  messageDesc(file_link, 16);
+  messageDesc(file_link, 17);
 
 /**
  * @generated from message fairlead.link.v1.Changes
@@ -849,7 +904,7 @@ export type Changes = Message<"fairlead.link.v1.Changes"> & {
  * Use `create(ChangesSchema)` to create a new message.
  */
 export const ChangesSchema: GenMessage<Changes> = /*@__PURE__*/
-  messageDesc(file_link, 17);
+  messageDesc(file_link, 18);
 
 /**
  * @generated from message fairlead.link.v1.Changes.Cause
@@ -878,14 +933,14 @@ export type Changes_Cause = Message<"fairlead.link.v1.Changes.Cause"> & {
  * Use `create(Changes_CauseSchema)` to create a new message.
  */
 export const Changes_CauseSchema: GenMessage<Changes_Cause> = /*@__PURE__*/
-  messageDesc(file_link, 17, 0);
+  messageDesc(file_link, 18, 0);
 
 /**
  * @generated from message fairlead.link.v1.DownBatch
  */
 export type DownBatch = Message<"fairlead.link.v1.DownBatch"> & {
   /**
-   * Kind of each message, in order: 1 start, 2 cancel, 3 renewed, 4 mount started, 5 mount ended.
+   * Kind of each message, in order: 1 start, 2 cancel, 3 renewed, 4 mount started, 5 mount ended, 6 card granted, 7 card refused.
    *
    * @generated from field: bytes order_u8 = 1;
    */
@@ -947,6 +1002,26 @@ export type DownBatch = Message<"fairlead.link.v1.DownBatch"> & {
    * @generated from field: double epoch = 12;
    */
   epoch: number;
+
+  /**
+   * @generated from field: fairlead.link.v1.CardGrants card_grants = 13;
+   */
+  cardGrants?: CardGrants | undefined;
+
+  /**
+   * @generated from field: bytes refused_runs_f64 = 14;
+   */
+  refusedRunsF64: Uint8Array;
+
+  /**
+   * @generated from field: bytes refused_asks_u32 = 15;
+   */
+  refusedAsksU32: Uint8Array;
+
+  /**
+   * @generated from field: repeated string refused_whys = 16;
+   */
+  refusedWhys: string[];
 };
 
 /**
@@ -954,7 +1029,48 @@ export type DownBatch = Message<"fairlead.link.v1.DownBatch"> & {
  * Use `create(DownBatchSchema)` to create a new message.
  */
 export const DownBatchSchema: GenMessage<DownBatch> = /*@__PURE__*/
-  messageDesc(file_link, 18);
+  messageDesc(file_link, 19);
+
+/**
+ * @generated from message fairlead.link.v1.CardGrants
+ */
+export type CardGrants = Message<"fairlead.link.v1.CardGrants"> & {
+  /**
+   * @generated from field: bytes runs_f64 = 1;
+   */
+  runsF64: Uint8Array;
+
+  /**
+   * @generated from field: bytes asks_u32 = 2;
+   */
+  asksU32: Uint8Array;
+
+  /**
+   * Thousandths of each card.
+   *
+   * @generated from field: bytes milli_u32 = 3;
+   */
+  milliU32: Uint8Array;
+
+  /**
+   * How many cards each grant has, and their indices, one after the other.
+   *
+   * @generated from field: bytes counts_u8 = 4;
+   */
+  countsU8: Uint8Array;
+
+  /**
+   * @generated from field: bytes cards_u8 = 5;
+   */
+  cardsU8: Uint8Array;
+};
+
+/**
+ * Describes the message fairlead.link.v1.CardGrants.
+ * Use `create(CardGrantsSchema)` to create a new message.
+ */
+export const CardGrantsSchema: GenMessage<CardGrants> = /*@__PURE__*/
+  messageDesc(file_link, 20);
 
 /**
  * @generated from message fairlead.link.v1.Starts
@@ -1024,7 +1140,7 @@ export type Starts = Message<"fairlead.link.v1.Starts"> & {
  * Use `create(StartsSchema)` to create a new message.
  */
 export const StartsSchema: GenMessage<Starts> = /*@__PURE__*/
-  messageDesc(file_link, 19);
+  messageDesc(file_link, 21);
 
 /**
  * @generated from message fairlead.link.v1.StartDetails
@@ -1094,6 +1210,11 @@ export type StartDetails = Message<"fairlead.link.v1.StartDetails"> & {
    * @generated from field: optional string resume_json = 13;
    */
   resumeJson?: string | undefined;
+
+  /**
+   * @generated from field: optional uint32 milli_cards = 14;
+   */
+  milliCards?: number | undefined;
 };
 
 /**
@@ -1101,7 +1222,7 @@ export type StartDetails = Message<"fairlead.link.v1.StartDetails"> & {
  * Use `create(StartDetailsSchema)` to create a new message.
  */
 export const StartDetailsSchema: GenMessage<StartDetails> = /*@__PURE__*/
-  messageDesc(file_link, 20);
+  messageDesc(file_link, 22);
 
 /**
  * @generated from message fairlead.link.v1.Report
@@ -1167,6 +1288,30 @@ export type Report = Message<"fairlead.link.v1.Report"> & {
    * @generated from field: repeated fairlead.link.v1.RunTrace ended_traces = 9;
    */
   endedTraces: RunTrace[];
+
+  /**
+   * Shares of cards that bodies hold or wait for.
+   *
+   * @generated from field: fairlead.link.v1.CardAsks card_asks = 10;
+   */
+  cardAsks?: CardAsks | undefined;
+
+  /**
+   * @generated from field: repeated string card_updates = 11;
+   */
+  cardUpdates: string[];
+
+  /**
+   * How many cards each holds, none while it waits, and their indices.
+   *
+   * @generated from field: bytes card_counts_u8 = 12;
+   */
+  cardCountsU8: Uint8Array;
+
+  /**
+   * @generated from field: bytes cards_u8 = 13;
+   */
+  cardsU8: Uint8Array;
 };
 
 /**
@@ -1174,7 +1319,7 @@ export type Report = Message<"fairlead.link.v1.Report"> & {
  * Use `create(ReportSchema)` to create a new message.
  */
 export const ReportSchema: GenMessage<Report> = /*@__PURE__*/
-  messageDesc(file_link, 21);
+  messageDesc(file_link, 23);
 
 /**
  * @generated from service fairlead.link.v1.RunnerLink

@@ -72,6 +72,16 @@ export interface MountRequest {
   readonly bytes?: number;
   /** Full reprocess: memos miss, rows are written again. Inherited by everything below. */
   readonly reprocess?: boolean;
+  /** Largest share of cards that a step of the component asks for, in thousandths of a card: placement counts it. Absent: none does. */
+  readonly milliCards?: number;
+}
+
+/** Cards of a run's runner that a body may use. */
+export interface CardGrant {
+  /** Indices of the cards on the runner, as `CUDA_VISIBLE_DEVICES` counts them. */
+  readonly cards: readonly number[];
+  /** Thousandths of each card. */
+  readonly milliShare: number;
 }
 
 /** A granted run, sent to the runner that shall execute it. */

@@ -1,8 +1,9 @@
 // What a runner holds, as one message.
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
+import { CardAskReader, CardAskWriter, CardListReader, CardLists } from './card-codec.ts';
 import { ByteColumn, ByteReader, DoubleColumn, DoubleReader } from './columns.ts';
-import type { ReportedRun, RunnerReport } from './link.ts';
-import { ReportSchema } from './link_pb.ts';
+import type { ReportedCard, ReportedRun, RunnerReport } from './link.ts';
+import { type Report, ReportSchema } from './link_pb.ts';
 import type { MountRequest, RunNumber } from './messages.ts';
 import { OutcomeReader, OutcomeWriter } from './outcome-codec.ts';
 import { MountReader, MountWriter, StartReader, StartWriter } from './run-codec.ts';
@@ -41,6 +42,7 @@ export function encodeReport(report: RunnerReport): Uint8Array {
     ),
     changes: report.changes.map(({ run, changes }) => changesMessage(run, changes)),
     endedTraces: traces,
+    ...cardColumns(report.cards),
   });
   return toBinary(ReportSchema, message);
 }
@@ -77,5 +79,31 @@ export function decodeReport(bytes: Uint8Array): RunnerReport {
     const trace = traces.get(index);
     return { order: endedReader.next(0), outcome: outcomes.next(), ...(trace === undefined ? {} : { trace }) };
   });
-  return { runs, ended, changes: message.changes.map((one) => ({ run: one.run, changes: changesOf(one) })) };
+  const changes = message.changes.map((one) => ({ run: one.run, changes: changesOf(one) }));
+  return { runs, ended, changes, cards: cardsOf(message) };
+}
+
+function cardColumns(reported: readonly ReportedCard[]) {
+  const asks = new CardAskWriter();
+  const lists = new CardLists();
+  for (const card of reported) {
+    asks.push(card);
+    lists.push(card.cards ?? []);
+  }
+  return {
+    cardAsks: asks.take(),
+    cardUpdates: reported.map(({ update }) => update),
+    cardCountsU8: lists.counts.take(),
+    cardsU8: lists.cards.take(),
+  };
+}
+
+function cardsOf(message: Report): ReportedCard[] {
+  const asks = new CardAskReader(message.cardAsks);
+  const lists = new CardListReader(message.cardCountsU8, message.cardsU8);
+  return Array.from({ length: asks.length }, (_, at): ReportedCard => {
+    const ask = asks.next();
+    const cards = lists.next();
+    return { ...ask, update: message.cardUpdates[at] ?? '', ...(cards.length === 0 ? {} : { cards }) };
+  });
 }

@@ -42,6 +42,7 @@ interface CommonDetails {
   readonly rows?: number | undefined;
   readonly bytes?: number | undefined;
   readonly reprocess?: boolean | undefined;
+  readonly milliCards?: number | undefined;
 }
 
 export class MountWriter {
@@ -235,13 +236,14 @@ function readTexts(reader: TextReader, into: Draft<Pick<MountRequest, 'source' |
 }
 
 function commonDetails(from: MountRequest | RunOrder): CommonDetails | undefined {
-  const { input, runnerClass, rows, bytes, reprocess } = from;
+  const { input, runnerClass, rows, bytes, reprocess, milliCards } = from;
   if (
     input === undefined &&
     runnerClass === undefined &&
     rows === undefined &&
     bytes === undefined &&
-    reprocess === undefined
+    reprocess === undefined &&
+    milliCards === undefined
   ) {
     return undefined;
   }
@@ -251,10 +253,11 @@ function commonDetails(from: MountRequest | RunOrder): CommonDetails | undefined
     ...(rows === undefined ? {} : { rows }),
     ...(bytes === undefined ? {} : { bytes }),
     ...(reprocess === undefined ? {} : { reprocess }),
+    ...(milliCards === undefined ? {} : { milliCards }),
   };
 }
 
-type Common = Pick<MountRequest, 'input' | 'runnerClass' | 'rows' | 'bytes' | 'reprocess'>;
+type Common = Pick<MountRequest, 'input' | 'runnerClass' | 'rows' | 'bytes' | 'reprocess' | 'milliCards'>;
 
 function readCommon(details: CommonDetails | undefined, into: Draft<Common>): void {
   if (details === undefined) return;
@@ -263,6 +266,7 @@ function readCommon(details: CommonDetails | undefined, into: Draft<Common>): vo
   if (details.rows !== undefined) into.rows = details.rows;
   if (details.bytes !== undefined) into.bytes = details.bytes;
   if (details.reprocess !== undefined) into.reprocess = details.reprocess;
+  if (details.milliCards !== undefined) into.milliCards = details.milliCards;
 }
 
 function startDetails(order: RunOrder): MessageInitShape<typeof StartDetailsSchema> | undefined {

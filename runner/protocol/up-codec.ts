@@ -1,5 +1,6 @@
 // What a runner says, as batches: a writer that stands in for the dispatcher, and a reader that calls the real one.
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
+import { CardAskReader, CardAskWriter } from './card-codec.ts';
 import { ByteColumn, ByteReader, DoubleColumn, DoubleReader, WordColumn, WordReader } from './columns.ts';
 import type { UpdateProgress, Uplink } from './link.ts';
 import {
@@ -36,6 +37,8 @@ const PROGRESS = 4;
 const TOOK_OVER = 5;
 const CHANGED = 6;
 const MEASURED = 7;
+const ASK_CARD = 8;
+const CARD_RETURNED = 9;
 
 /** Collects calls until they are taken as one batch. */
 export class UpWriter implements Uplink {
@@ -51,6 +54,10 @@ export class UpWriter implements Uplink {
   #exits = 0;
   #traces: WireTrace[] = [];
   #stats: Stats[] = [];
+  readonly #cardAsks = new CardAskWriter();
+  readonly #returnRuns = new DoubleColumn();
+  readonly #returnAsks = new WordColumn();
+  readonly #returnBodyMs = new WordColumn();
 
   /** Messages that wait to be taken. */
   get length(): number {
@@ -96,6 +103,18 @@ export class UpWriter implements Uplink {
     this.#stats.push(statsMessage(stats));
   }
 
+  askCard(run: RunNumber, ask: number, milli: number): void {
+    this.#order.push(ASK_CARD);
+    this.#cardAsks.push({ run, ask, milli });
+  }
+
+  cardReturned(run: RunNumber, ask: number, bodyMs: number): void {
+    this.#order.push(CARD_RETURNED);
+    this.#returnRuns.push(run);
+    this.#returnAsks.push(ask);
+    this.#returnBodyMs.push(Math.round(bodyMs));
+  }
+
   take(): Uint8Array {
     const batch = create(UpBatchSchema, {
       orderU8: this.#order.take(),
@@ -109,6 +128,10 @@ export class UpWriter implements Uplink {
       changes: this.#changes,
       exitTraces: this.#traces,
       stats: this.#stats,
+      cardAsks: this.#cardAsks.take(),
+      returnRunsF64: this.#returnRuns.take(),
+      returnAsksU32: this.#returnAsks.take(),
+      returnBodyMsU32: this.#returnBodyMs.take(),
     });
     this.#progress = [];
     this.#tookOver = [];
@@ -135,6 +158,10 @@ export function deliverUp(bytes: Uint8Array, uplink: Uplink): void {
   const traces = tracesByIndex(batch.exitTraces);
   const stats = batch.stats.values();
   let exits = 0;
+  const cardAsks = new CardAskReader(batch.cardAsks);
+  const returnRuns = new DoubleReader(batch.returnRunsF64);
+  const returnAsks = new WordReader(batch.returnAsksU32);
+  const returnBodyMs = new WordReader(batch.returnBodyMsU32);
   while (!order.isDone) {
     const kind = order.next();
     if (kind === MOUNT) {
@@ -152,7 +179,12 @@ export function deliverUp(bytes: Uint8Array, uplink: Uplink): void {
       const message = nextOf(changes);
       uplink.changed(message.run, changesOf(message));
     } else if (kind === MEASURED) uplink.measured?.(statsOf(nextOf(stats)));
-    else throw new RangeError(`the link carried a message of the unknown kind ${kind}`);
+    else if (kind === ASK_CARD) {
+      const { run, ask, milli } = cardAsks.next();
+      uplink.askCard(run, ask, milli);
+    } else if (kind === CARD_RETURNED) {
+      uplink.cardReturned(returnRuns.next(), returnAsks.next(), returnBodyMs.next());
+    } else throw new RangeError(`the link carried a message of the unknown kind ${kind}`);
   }
 }
 

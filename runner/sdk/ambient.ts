@@ -69,6 +69,10 @@ export interface RunHost {
   /** Result of a memoised function, computed by `compute` where it is not known. */
   memoised(id: MemoId, input: unknown, compute: () => Promise<unknown>): Promise<unknown>;
   declareRow(target: string, row: Element): void;
+  /** Update that the run belongs to. */
+  readonly update: string;
+  /** Runs `body` while the step's share of a card is held, where it has one; `signal` while that is waited for. */
+  withCard<T>(body: (cards: Cards | undefined) => Promise<T>, signal?: AbortSignal): Promise<T>;
   /** Resolves when the component is mounted. */
   mount(mounting: Mounting): Promise<MountHandle<unknown>>;
 }
@@ -83,13 +87,16 @@ export interface Ambient {
   readonly host: RunHost;
   /** Where the code is, if it may neither mount nor declare there (U3), such as "a memoised function". */
   readonly restriction: string | undefined;
+  /** Cards that the code may use. */
+  readonly cards: Cards | undefined;
 }
 
 const storage = new AsyncLocalStorage<Ambient>();
 
-/** Runs user code for a run. */
-export function enterRun<T>(host: RunHost, restriction: string | undefined, body: () => T): T {
-  return storage.run({ host, restriction }, body);
+/** Runs user code for a run. `cards` absent: those of the code around it. */
+export function enterRun<T>(host: RunHost, restriction: string | undefined, body: () => T, cards?: Cards): T {
+  const around = storage.getStore();
+  return storage.run({ host, restriction, cards: cards ?? (around?.host === host ? around.cards : undefined) }, body);
 }
 
 /** The run that the caller was called in (U1). */

@@ -1,8 +1,9 @@
 // Functions of user modules that remember, gather, spread or pace their calls.
 import { ambientRun, enterRun, type RunHost } from './ambient.ts';
-import { Batcher, BatchQueue, type BatchWeight } from './batch.ts';
+import { type BatchBody, Batcher, BatchQueue, type BatchWeight } from './batch.ts';
 import { StepError } from './errors.ts';
 import { RateLimiter } from './rate.ts';
+import { UpdateBatcher } from './update-batcher.ts';
 
 export interface MemoOptions<Args extends readonly unknown[]> {
   /** Names the function among all memoised functions of the Pipeline. */
@@ -42,6 +43,11 @@ export interface BatchedOptions<Item> {
   readonly weigh?: (item: Item) => BatchWeight;
   /** Batches that run at the same time at most; default: no bound. */
   readonly maxInFlight?: number;
+  /**
+   * Each batch holds the step's share of a card (`gpu`) while it runs; see `currentGpus`. Calls of one update then gather by themselves, and cards
+   * bound how many batches run. Default false.
+   */
+  readonly gpu?: boolean;
 }
 
 /**
@@ -50,16 +56,22 @@ export interface BatchedOptions<Item> {
  */
 export function batched<Item, Result>(
   body: (items: readonly Item[], call: { readonly signal: AbortSignal }) => Promise<readonly Result[]>,
-  { maxInFlight, ...bounds }: BatchedOptions<Item> = {},
+  { maxInFlight, gpu = false, ...bounds }: BatchedOptions<Item> = {},
 ): (item: Item) => Promise<Result> {
-  const batcher = new Batcher<Item, Result, RunHost>(
-    (items, { context, signal }) => enterRun(context, 'a batched function', () => body(items, { signal })),
-    { ...bounds, queue: new BatchQueue(maxInFlight) },
-  );
+  const enter: BatchBody<Item, Result, RunHost> = (items, { context, signal }) =>
+    enterRun(context, 'a batched function', () => body(items, { signal }));
+  const batcher = gpu
+    ? new UpdateBatcher<Item, Result, RunHost>(onCard(enter), bounds)
+    : new Batcher<Item, Result, RunHost>(enter, { ...bounds, queue: new BatchQueue(maxInFlight) });
   return async (item) => {
     const { host } = ambientRun('a batched function');
     return batcher.call(item, { context: host, signal: host.signal });
   };
+}
+
+/** The body, while the share of the run that asked first is held. */
+function onCard<Item, Result>(body: BatchBody<Item, Result, RunHost>): BatchBody<Item, Result, RunHost> {
+  return (items, call) => call.context.withCard(() => body(items, call), call.signal);
 }
 
 /**

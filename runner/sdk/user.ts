@@ -8,6 +8,7 @@ export type {
   MountOptions,
 } from './ambient.ts';
 export type { BatchWeight } from './batch.ts';
+export { currentGpuFraction, currentGpus } from './cards.ts';
 export {
   declareRow,
   type MountEntry,

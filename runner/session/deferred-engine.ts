@@ -1,5 +1,5 @@
 // A runner that is told things before it is there: calls wait until it is, and reach it in order.
-import type { FencingToken, RunNumber, Runner, RunOrder, RunOutcome } from '../protocol/index.ts';
+import type { CardGrant, FencingToken, RunNumber, Runner, RunOrder, RunOutcome } from '../protocol/index.ts';
 
 export class DeferredEngine implements Runner {
   #engine: Runner | undefined;
@@ -29,6 +29,14 @@ export class DeferredEngine implements Runner {
 
   mountEnded(parent: RunNumber, mount: number, outcome: RunOutcome): void {
     this.#call((engine) => engine.mountEnded(parent, mount, outcome));
+  }
+
+  cardGranted(run: RunNumber, ask: number, grant: CardGrant): void {
+    this.#call((engine) => engine.cardGranted(run, ask, grant));
+  }
+
+  cardRefused(run: RunNumber, ask: number, why: string): void {
+    this.#call((engine) => engine.cardRefused(run, ask, why));
   }
 
   #call(call: (engine: Runner) => void): void {

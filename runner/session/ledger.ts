@@ -4,7 +4,9 @@
 //   J3. An order whose token is not newer than the one that is held, or whose epoch is not the session's, is refused.
 //   J4. While the runner leaves, an order is handed back as it comes, and a run that ends cancelled because of it is handed back too: it
 //       is asked for again elsewhere and no retry is charged.
+// Shares of cards are in held-cards.ts.
 import {
+  type CardGrant,
   type ComponentPath,
   compareTokens,
   type FencingToken,
@@ -20,6 +22,7 @@ import {
   type UpdateProgress,
   type Uplink,
 } from '../protocol/index.ts';
+import { HeldCards } from './held-cards.ts';
 
 interface HeldRun {
   order: RunOrder;
@@ -61,6 +64,7 @@ export class Ledger implements Uplink, Runner {
   #changes: Unacknowledged<{ readonly run: RunNumber; readonly changes: readonly SourceChange[] }>[] = [];
   /** Runs of a session that is over, which the engine has not stopped yet. */
   readonly #stopping = new Set<RunNumber>();
+  readonly #cards = new HeldCards();
   #epoch = 0;
   #isLeaving = false;
 
@@ -72,9 +76,9 @@ export class Ledger implements Uplink, Runner {
     return this.#runs.size;
   }
 
-  /** Nothing executes here, not even for a session that is over. */
+  /** Nothing executes here, not even for a session that is over, and no body uses a card. */
   get isIdle(): boolean {
-    return this.#runs.size === 0 && this.#stopping.size === 0;
+    return this.#runs.size === 0 && this.#stopping.size === 0 && this.#cards.isEmpty;
   }
 
   /** Ends that no operator acknowledged. */
@@ -122,6 +126,15 @@ export class Ledger implements Uplink, Runner {
     if (this.#runs.get(parent)?.mounts.delete(mount) === true) {
       this.#options.engine.mountEnded(parent, mount, outcome);
     }
+  }
+
+  cardGranted(run: RunNumber, ask: number, grant: CardGrant): void {
+    if (this.#cards.granted(ask, grant.cards)) this.#options.engine.cardGranted(run, ask, grant);
+  }
+
+  cardRefused(run: RunNumber, ask: number, why: string): void {
+    if (this.#cards.refused(ask)) this.#options.engine.cardRefused(run, ask, why);
+    this.#tellIfIdle();
   }
 
   // ---- what the engine says ---------------------------------------------------------------------------------------
@@ -175,6 +188,21 @@ export class Ledger implements Uplink, Runner {
     this.#options.uplink.measured?.(stats);
   }
 
+  askCard(run: RunNumber, ask: number, milli: number): void {
+    const held = this.#runs.get(run);
+    if (held === undefined) {
+      this.#options.engine.cardRefused(run, ask, 'its run is over');
+      return;
+    }
+    this.#cards.asked({ run, ask, milli, update: held.order.update });
+    this.#options.uplink.askCard(run, ask, milli);
+  }
+
+  cardReturned(run: RunNumber, ask: number, bodyMs: number): void {
+    if (this.#cards.returned(ask)) this.#options.uplink.cardReturned(run, ask, bodyMs);
+    this.#tellIfIdle();
+  }
+
   // ---- sessions ---------------------------------------------------------------------------------------------------
 
   /** Batches up to this one arrived. */
@@ -195,6 +223,7 @@ export class Ledger implements Uplink, Runner {
       })),
       ended: this.#ended.map(({ what }) => what),
       changes: this.#changes.map(({ what }) => what),
+      cards: this.#cards.report(),
     };
   }
 
@@ -213,6 +242,7 @@ export class Ledger implements Uplink, Runner {
     this.#runs.clear();
     this.#ended = [];
     this.#changes = [];
+    this.#cards.forsake();
     for (const run of runs) this.#stopping.add(run);
     for (const run of runs) this.#options.engine.cancel(run, why);
     this.#tellIfIdle();

@@ -57,6 +57,8 @@ export class RunnerSession implements LinkOwner {
         tookOver: (run, from, paths) => say((writer) => writer.tookOver(run, from, paths)),
         changed: (run, changes) => say((writer) => writer.changed(run, changes)),
         measured: (stats) => say((writer) => writer.measured(stats)),
+        askCard: (run, ask, milli) => say((writer) => writer.askCard(run, ask, milli)),
+        cardReturned: (run, ask, bodyMs) => say((writer) => writer.cardReturned(run, ask, bodyMs)),
       },
       nextBatch: () => this.#batches + 1,
       onIdle: () => this.#idle(),

@@ -68,21 +68,6 @@ describe('shares of cards', () => {
     expect([a.state, b.state]).toEqual(['held', 'waiting']);
   });
 
-  test('G4: sixteen requests of 500m on eight one-card runners put exactly two on each card, in any order of arrival', () => {
-    for (let order = 0; order < 50; order++) {
-      const runners = Array.from({ length: 8 }, (_, i) => `r${(i * (order + 1)) % 8}-${i}`);
-      const ledger = ledgerWith(Object.fromEntries(runners.map((runner) => [runner, 1])));
-      const spoken = new Map(runners.map((runner) => [runner, 0]));
-      for (let i = 0; i < 16; i++) {
-        const candidates = [...spoken].map(([runner, spokenMilli]) => ({ runner, spokenMilli }));
-        const runner = ledger.place(500, order % 2 === 0 ? candidates : candidates.reverse())!;
-        spoken.set(runner, spoken.get(runner)! + 500);
-        expect(ledger.request({ runner, branch: [`u${(i * order) % 5}`], milli: 500 }).share.state).toBe('held');
-      }
-      expect(cardsOf(ledger)).toEqual(Array.from({ length: 8 }, () => 1000));
-    }
-  });
-
   test('G4: sixteen halves on one runner of eight cards are two on each, whether they come at once or one by one', () => {
     for (const packs of [false, true]) {
       const ledger = ledgerWith({ r: 8 }, { packs });

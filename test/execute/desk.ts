@@ -122,6 +122,19 @@ export class Desk implements Uplink {
     this.changes.push(...changes);
   }
 
+  /** Cards of the runner; every ask gets the next one at once. */
+  cards = 0;
+  readonly returned: { readonly ask: number; readonly bodyMs: number }[] = [];
+
+  askCard(run: RunNumber, ask: number, milli: number): void {
+    if (this.cards === 0) this.#engine.cardRefused(run, ask, 'this runner has no cards');
+    else this.#engine.cardGranted(run, ask, { cards: [ask % this.cards], milliShare: Math.min(1000, milli) });
+  }
+
+  cardReturned(_run: RunNumber, ask: number, bodyMs: number): void {
+    this.returned.push({ ask, bodyMs });
+  }
+
   /** Parked runs, with what starts them again. */
   readonly parked: { readonly path: string; readonly afterMs: number; readonly resume: () => void }[] = [];
 

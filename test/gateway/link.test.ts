@@ -77,7 +77,15 @@ interface Joined {
 function join_(name: string, engine: Partial<Runner>, options: { token?: string; pipeline?: string } = {}): Joined {
   const notes: string[] = [];
   const specs: unknown[] = [];
-  const silent: Runner = { start() {}, cancel() {}, renewed() {}, mountStarted() {}, mountEnded() {} };
+  const silent: Runner = {
+    start() {},
+    cancel() {},
+    renewed() {},
+    mountStarted() {},
+    mountEnded() {},
+    cardGranted() {},
+    cardRefused() {},
+  };
   const connection = connect({
     engine: { ...silent, ...engine },
     identity: { runner: name, pipeline: options.pipeline ?? 'test/code', runnerClass: 'cpu', slots: 8, gpus: 0 },

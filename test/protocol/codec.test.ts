@@ -75,6 +75,7 @@ const request = fc
       rows: size,
       bytes: size,
       reprocess: fc.boolean(),
+      milliCards: word,
     }),
   )
   .map(([head, rest]) => ({ ...head, ...rest })) as fc.Arbitrary<MountRequest>;
@@ -137,6 +138,14 @@ const stats = fc.record({
   calls: maybe({ ok: size, 'rate-limited': size }),
 }) as fc.Arbitrary<RunnerStats>;
 
+const card = fc.integer({ min: 0, max: 63 });
+const reportedCard = fc
+  .tuple(
+    fc.record({ run: runNumber, ask: word, milli: word, update: text }),
+    maybe<unknown>({ cards: fc.array(card, { minLength: 1 }) }),
+  )
+  .map(([head, rest]) => ({ ...head, ...rest }));
+
 type Call = readonly [string, ...unknown[]];
 const recorder = (calls: Call[]) =>
   new Proxy(
@@ -158,6 +167,8 @@ test('every call of a runner arrives at the dispatcher as it was made', () => {
     fc.tuple(fc.constant('tookOver'), runNumber, text, fc.array(text)),
     fc.tuple(fc.constant('changed'), runNumber, fc.array(change)),
     fc.tuple(fc.constant('measured'), stats),
+    fc.tuple(fc.constant('askCard'), runNumber, word, word),
+    fc.tuple(fc.constant('cardReturned'), runNumber, word, word),
   );
   const writer = new UpWriter();
   fc.assert(
@@ -178,6 +189,8 @@ test('every call of the dispatcher arrives at the runner as it was made', () => 
     runNumber.chain((run) => word.map((attempt): Call => ['renewed', run, { epoch: EPOCH, run, attempt }])),
     fc.tuple(fc.constant('mountStarted'), runNumber, word),
     fc.tuple(fc.constant('mountEnded'), runNumber, word, outcome),
+    fc.tuple(fc.constant('cardGranted'), runNumber, word, fc.record({ cards: fc.array(card), milliShare: word })),
+    fc.tuple(fc.constant('cardRefused'), runNumber, word, text),
   );
   const writer = new DownWriter(EPOCH);
   fc.assert(
@@ -208,6 +221,7 @@ test('what a runner reports of itself arrives whole', () => {
         .map(([head, rest]) => ({ ...head, ...rest })),
     ),
     changes: fc.array(fc.record({ run: runNumber, changes: fc.array(change) })),
+    cards: fc.array(reportedCard),
   }) as fc.Arbitrary<RunnerReport>;
   fc.assert(
     fc.property(report, (given) => {

@@ -2,6 +2,7 @@
 
 import type { CancelTimer } from '../../runner/clock.ts';
 import {
+  type CardGrant,
   type FencingToken,
   NO_COUNTS,
   type RunNumber,
@@ -10,6 +11,7 @@ import {
   type RunOutcome,
   type Uplink,
 } from '../../runner/protocol/index.ts';
+import { Bodies } from './bodies.ts';
 import type { Process } from './process.ts';
 import type { Random } from './random.ts';
 import type { Store } from './store.ts';
@@ -34,6 +36,7 @@ const ABORT = { class: 'transient', message: 'later' } as const;
 export class Engine implements Runner {
   uplink!: Uplink;
   readonly runs = new Map<RunNumber, EngineRun>();
+  readonly bodies: Bodies;
   readonly #process: Process;
   readonly #random: Random;
   readonly #store: Store;
@@ -45,6 +48,7 @@ export class Engine implements Runner {
     this.#random = options.random;
     this.#store = options.store;
     this.#window = options.random.pick([1, 4, 40]);
+    this.bodies = new Bodies(() => this.uplink, options.process, options.random);
   }
 
   start(order: RunOrder): void {
@@ -68,6 +72,7 @@ export class Engine implements Runner {
     const run = this.runs.get(number);
     if (run === undefined || run.isCancelled) return;
     run.isCancelled = true;
+    this.bodies.abandon(number);
     this.#later(run, this.#random.duration(0, 800), () => this.#exit(run, { kind: 'cancelled', why }));
   }
 
@@ -77,6 +82,14 @@ export class Engine implements Runner {
   }
 
   mountStarted(): void {}
+
+  cardGranted(_run: RunNumber, ask: number, grant: CardGrant): void {
+    this.bodies.granted(ask, grant);
+  }
+
+  cardRefused(_run: RunNumber, ask: number): void {
+    this.bodies.refused(ask);
+  }
 
   mountEnded(parent: RunNumber, mount: number, outcome: RunOutcome): void {
     const run = this.runs.get(parent);
@@ -118,7 +131,19 @@ export class Engine implements Runner {
       if (this.#random.chance(0.01)) this.uplink.unmount(run.token.run, mount);
     }
     run.isWaiting = run.pending.size > 0;
-    if (!run.isWaiting) this.#later(run, this.#random.duration(0, 500), () => this.#commit(run));
+    if (!run.isWaiting) this.#later(run, this.#random.duration(0, 500), () => this.#useCards(run));
+  }
+
+  /** A step that holds a share, for runs that said so. */
+  #useCards(run: EngineRun): void {
+    const { milliCards } = run.order;
+    if (milliCards === undefined) this.#commit(run);
+    else {
+      this.bodies.begin(run.token.run, milliCards, (isRefused) => {
+        if (isRefused) this.#exit(run, failed());
+        else this.#commit(run);
+      });
+    }
   }
 
   #request(run: EngineRun, mount: number, key: string) {
@@ -127,8 +152,12 @@ export class Engine implements Runner {
     const isItem = order.kind === 'cycle';
     const path = isItem ? `${source}/${key}` : `${order.path}/${key}`;
     const version = isItem ? `${this.#store.version(source, key)}` : (order.version ?? '1');
-    const runnerClass = this.#random.chance(0.1) ? { runnerClass: 'gpu' } : {};
-    return { mount, path, kind: 'item', source, key, version, ...runnerClass } as const;
+    const needs = this.#random.chance(0.2) ? { runnerClass: 'gpu', milliCards: this.#milliCards() } : {};
+    return { mount, path, kind: 'item', source, key, version, ...needs } as const;
+  }
+
+  #milliCards(): number {
+    return this.#random.chance(0.02) ? 2000 : this.#random.pick([100, 250, 400, 500, 1000]);
   }
 
   #commit(run: EngineRun): void {

@@ -78,6 +78,7 @@ function makePeace(world: World): void {
 function checkClaims(world: World): void {
   checkLimit(world);
   checkTwice(world);
+  checkCards(world);
   const { operator } = world;
   if (operator?.process.isAlive === true) operator.dispatcher.audit();
 }
@@ -113,6 +114,15 @@ function checkTwice(world: World): void {
   }
 }
 
+/** No card is granted twice: bodies never use more of it than it has, those whose run or session is over included (G6). */
+function checkCards(world: World): void {
+  for (const { name, engine } of world.runners) {
+    for (const [card, milli] of engine.bodies.inUse()) {
+      if (milli > 1000) throw new Error(`card ${card} of ${name} is used by ${milli} thousandths`);
+    }
+  }
+}
+
 function checkEnd(world: World): void {
   for (const source of world.store.wanted.keys()) {
     const missing = world.store.missing(source);
@@ -121,10 +131,13 @@ function checkEnd(world: World): void {
   const { dispatcher } = world.operator!;
   if (dispatcher.liveRuns > 0) throw new Error(`${dispatcher.liveRuns} runs never ended: ${dispatcher.describe()}`);
   if (dispatcher.updates.size > 0) throw new Error(`updates never ended: ${[...dispatcher.updates.keys()].join(' ')}`);
+  const shares = dispatcher.cards.shares();
+  if (shares.length > 0) throw new Error(`${shares.length} shares of cards never came back`);
   for (const seat of dispatcher.seats()) {
     if (seat.executing !== 0) throw new Error(`${seat.name} still counts ${seat.executing} runs`);
   }
   for (const { name, engine } of world.runners) {
     if (engine.runs.size > 0) throw new Error(`${name} still executes ${engine.runs.size} runs`);
+    if (engine.bodies.size > 0) throw new Error(`${name} has ${engine.bodies.size} bodies without an end`);
   }
 }

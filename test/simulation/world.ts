@@ -195,6 +195,7 @@ export class World {
     const engine = new Engine({ process, random: this.random, store: this.store });
     let sessions = 0;
     const slots = this.random.pick([1, 2, 8, 32]);
+    const gpus = runnerClass === 'gpu' ? this.random.pick([1, 1, 2, 4]) : 0;
     const runner: RunnerProcess = {
       name,
       process,
@@ -218,7 +219,7 @@ export class World {
         clock: process.clock,
         random: () => this.random.next(),
         newId: () => `${name}.${++sessions}`,
-        identity: { runner: name, pipeline: PIPELINE, runnerClass, slots, gpus: 0 },
+        identity: { runner: name, pipeline: PIPELINE, runnerClass, slots, gpus },
         owner: {
           opened: (opening, epoch) => process.defer(() => runner.session.opened(opening, epoch)),
           batch: (opening, bytes) => process.defer(() => runner.session.batch(opening, bytes)),
@@ -241,7 +242,7 @@ export class World {
     };
     engine.uplink = runner.session.uplink;
     this.runners.push(runner);
-    this.note(`${name} (${runnerClass}, ${slots} slots) starts`);
+    this.note(`${name} (${runnerClass}, ${slots} slots, ${gpus} cards) starts`);
     runner.link.start();
   }
 

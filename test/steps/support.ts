@@ -33,6 +33,7 @@ export function contextOf(
     note: (text) => {
       notes.push(text);
     },
+    update: 'update',
     withCard: (body) => body(undefined),
     notes,
     remembered,

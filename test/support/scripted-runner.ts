@@ -1,5 +1,6 @@
 // A runner that executes nothing: it keeps what it was told, and the test plays its runs.
 import type {
+  CardGrant,
   FencingToken,
   MountRequest,
   RunNumber,
@@ -47,6 +48,19 @@ export class ScriptedRunner implements Runner {
   mountEnded(parent: RunNumber, mount: number, outcome: RunOutcome): void {
     if (this.mountsEnded.has(`${parent}/${mount}`)) throw new Error(`mount ${parent}/${mount} ended twice`);
     this.mountsEnded.set(`${parent}/${mount}`, outcome);
+  }
+
+  /** Shares by their asks. */
+  readonly grants = new Map<number, CardGrant>();
+  readonly refusals = new Map<number, string>();
+
+  cardGranted(_run: RunNumber, ask: number, grant: CardGrant): void {
+    if (this.grants.has(ask)) throw new Error(`the ask ${ask} was granted twice`);
+    this.grants.set(ask, grant);
+  }
+
+  cardRefused(_run: RunNumber, ask: number, why: string): void {
+    this.refusals.set(ask, why);
   }
 
   /** The run of a path that executes here. */
