@@ -104,6 +104,7 @@ async function run(options: Options): Promise<void> {
 
 /** Serves the cluster that KUBECONFIG or the pod's account leads to, until told to end. */
 async function runInCluster(flags: OperatorFlags): Promise<void> {
+  const told = stopSignal(); // heard from the first moment on: process 1 of a container has no other handler
   const parsed = parseSettings(flags, process.env);
   if (parsed.kind === 'refused')
     throw new CommandError(
@@ -131,8 +132,8 @@ async function runInCluster(flags: OperatorFlags): Promise<void> {
     account: await ownAccount(),
     ended: end,
   });
-  await operator.start();
-  await stopSignal();
+  await Promise.race([operator.start(), told]);
+  await told;
   log.info('the operator was told to end');
   await operator.stop();
 }

@@ -4,8 +4,9 @@
 import { LABELS } from '../../crds/schema/index.ts';
 import { RUNNER_SELECTOR } from '../blueprint/index.ts';
 import { type Caches, offeredCards, type PodObject, type StoredObject } from '../reconcile/index.ts';
+import type { Change } from './copy.ts';
 import { type KubeObject, LIVE_SOURCES, NODES, PIPELINES, PODS, type Resource } from './objects.ts';
-import { type Change, Reflector, type ReflectorObserver } from './reflector.ts';
+import { Reflector, type ReflectorObserver } from './reflector.ts';
 import type { KubeApi } from './rest.ts';
 import type { Indexer } from './store.ts';
 
@@ -83,9 +84,10 @@ export class ClusterCaches implements Caches {
     for (const reflector of this.#all) reflector.start();
   }
 
-  /** Resolves when every kind was listed once. */
-  async synced(): Promise<void> {
-    await Promise.all(this.#all.map((reflector) => reflector.synced));
+  /** Resolves when every kind was listed once; false: `stop` came first. */
+  async synced(): Promise<boolean> {
+    const all = await Promise.allSettled(this.#all.map((reflector) => reflector.synced));
+    return all.every(({ status }) => status === 'fulfilled');
   }
 
   async stop(): Promise<void> {

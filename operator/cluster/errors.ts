@@ -33,6 +33,14 @@ export class Unreachable extends Error {
   }
 }
 
+/** This operator does not lead any more: the write was not sent. */
+export class NotLeading extends Error {
+  constructor() {
+    super('this operator does not lead any more');
+    this.name = 'NotLeading';
+  }
+}
+
 export const isNotFound = (error: unknown): boolean => error instanceof ApiError && error.code === 404;
 export const isConflict = (error: unknown): boolean =>
   error instanceof ApiError && error.code === 409 && error.reason !== 'AlreadyExists';

@@ -1,7 +1,7 @@
 // Events for people (`kubectl describe`): written for transitions, never for single runs; repeated ones become a series.
 // Recording never blocks and never fails its caller; what is dropped is counted.
 import type { Clock } from '../clock.ts';
-import { isNotFound } from './errors.ts';
+import { isNotFound, NotLeading } from './errors.ts';
 import { microTime } from './leader.ts';
 import { collectionPath, EVENTS, type KubeObject, objectPath } from './objects.ts';
 import type { KubeApi } from './rest.ts';
@@ -36,19 +36,22 @@ export class EventRecorder {
   readonly #api: KubeApi;
   readonly #clock: Clock;
   readonly #instance: string;
+  readonly #isLeading: () => boolean;
   readonly #series = new Map<string, Series>();
   readonly #buckets = new Map<string, { tokens: number; atMs: number }>();
   #queue: Promise<void> = Promise.resolve();
   #pending = 0;
   #dropped = 0;
 
-  constructor(api: KubeApi, instance: string) {
+  /** `instance`: name of this operator's pod. What happens while `isLeading` says no is for the leader to tell. */
+  constructor(api: KubeApi, instance: string, isLeading: () => boolean) {
     this.#api = api;
     this.#clock = api.clock;
     this.#instance = instance;
+    this.#isLeading = isLeading;
   }
 
-  /** Events that were not written: the bucket of their object was empty, the queue full, or the server refused. */
+  /** Events that were not written: the bucket of their object was empty, the queue full, the server refused, or the lead was lost. */
   get dropped(): number {
     return this.#dropped;
   }
@@ -76,6 +79,7 @@ export class EventRecorder {
   }
 
   async #write(regarding: KubeObject, note: EventNote, key: string): Promise<void> {
+    if (!this.#isLeading()) throw new NotLeading();
     const known = this.#series.get(key);
     const nowMs = this.#clock.nowMs();
     if (known !== undefined && nowMs - known.lastMs < SERIES_MS && (await this.#extend(known, nowMs))) return;

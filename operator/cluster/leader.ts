@@ -13,20 +13,26 @@ import { isAlreadyExists, isConflict, isNotFound } from './errors.ts';
 import { collectionPath, LEASES, objectPath } from './objects.ts';
 import type { KubeApi } from './rest.ts';
 
-export interface LeaseSettings {
+export interface LeaseTimes {
+  /** How long others wait for a leader that gives no sign of life. */
+  readonly durationMs: number;
+  /** How long a leader goes on without a renewal that succeeded. */
+  readonly renewDeadlineMs: number;
+  /** Time between renewals, and between looks of those that follow. */
+  readonly retryMs: number;
+}
+
+export interface LeaseSettings extends LeaseTimes {
   readonly namespace: string;
   readonly name: string;
   /** Pod name and something random: a restarted pod is another candidate. */
   readonly identity: string;
-  readonly durationMs: number;
-  readonly renewDeadlineMs: number;
-  readonly retryMs: number;
   /** Whoever a Lease that is made here goes with. */
   readonly owner?: OwnerReference | undefined;
 }
 
 /** For Node: longer than Go's 15/10/2 s, since a garbage collection or a busy loop must not cost the lead. */
-export const LEASE_TIMES = { durationMs: 30_000, renewDeadlineMs: 20_000, retryMs: 4_000 } as const;
+export const LEASE_TIMES: LeaseTimes = { durationMs: 30_000, renewDeadlineMs: 20_000, retryMs: 4_000 };
 
 export type LeaderState =
   | { readonly role: 'candidate' }

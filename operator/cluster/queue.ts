@@ -5,7 +5,7 @@
 //   Q3. The more urgent key goes first, but one that waited long enough is never overtaken for ever (ageing).
 //   Q4. Failures of a key back off on their own, from 100 ms to 5 minutes; success forgets them.
 import type { CancelTimer, Clock } from '../clock.ts';
-import { jitteredBackoff } from './rest.ts';
+import { jitteredBackoff } from './pause.ts';
 
 /** How urgent: what a user changed, what our own objects changed, what only has to be looked at some time. */
 export type Urgency = 'user' | 'child' | 'routine';

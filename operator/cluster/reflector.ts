@@ -1,24 +1,17 @@
-// A reflector keeps a local copy of one kind of object: it lists, then watches, and tells what changed.
+// A reflector keeps a local copy of one kind of object: it lists, then watches. What the copy does with that is R1, R2, R5, R6 in copy.ts.
 //
-//   R1. A watch never takes an object back to an older version. A list does not either, unless the server itself went back: it is
-//       a quorum read, so it is the truth.
-//   R2. A relist is built aside and compared: what did not change is not told, what is missing is told as removed.
-//   R3. A watch without a byte for `stallMs` is dead (bookmarks come every 60 s): it is reopened from the last version.
+//   R3. A watch without a byte for `stallMs` is dead (bookmarks come every 60 s): it is reopened from the last version. A second silence in a
+//       row means a list: a server that was restored from an older time answers a version that it does not have yet with silence.
 //   R4. 410 means relist now; 429, 5xx and lost connections mean reopen from the last version, with back-off.
-//   R5. An object that was deleted and created again under one name is told as removed, then added.
-//   R6. Handlers are called one at a time and only enqueue; one that throws does not stop the reflector.
 //   R7. `stop()` can be awaited and raises nothing.
-import type { CancelTimer } from '../clock.ts';
+//   R8. A watch can lose an event without a trace. A list now and then finds that, heals it, and counts it as missed.
+import { type Change, LocalCopy } from './copy.ts';
 import { ApiError, isGone, statusError } from './errors.ts';
-import { collectionPath, compareVersions, type KubeObject, objectKey, type Resource } from './objects.ts';
-import { jitteredBackoff, type KubeApi, pause } from './rest.ts';
-import { type Indexer, ObjectStore } from './store.ts';
-
-/** A change of the local copy. `finalStateUnknown`: the removal was found by a relist, so the last state may be an older one. */
-export type Change<T> =
-  | { readonly kind: 'added'; readonly object: T; readonly isInitial: boolean }
-  | { readonly kind: 'updated'; readonly object: T; readonly old: T }
-  | { readonly kind: 'removed'; readonly old: T; readonly finalStateUnknown: boolean };
+import { collectionPath, type KubeObject, type Resource } from './objects.ts';
+import { jitteredBackoff, pause } from './pause.ts';
+import type { KubeApi } from './rest.ts';
+import type { Indexer, ObjectStore } from './store.ts';
+import { WatchSignal } from './watch-signal.ts';
 
 export type ReflectorState =
   | { readonly phase: 'init' }
@@ -27,9 +20,12 @@ export type ReflectorState =
   | { readonly phase: 'backoff'; readonly attempt: number; readonly error: unknown }
   | { readonly phase: 'stopped' };
 
+/** Why a list was made. `silent`: two watches in a row gave no sign of life (R3). `audit`: it was time (R8). */
+export type ListReason = 'start' | 'expired' | 'not-served' | 'silent' | 'audit';
+
 /** For metrics and logs. */
 export interface ReflectorObserver {
-  listed(kind: string, why: 'start' | 'expired' | 'not-served', objects: number, tookMs: number): void;
+  listed(kind: string, why: ListReason, objects: number, tookMs: number): void;
   /** Changes that a relist found and the watch had not told. */
   missed(kind: string, changes: number): void;
   watchEnded(kind: string, why: 'ended' | 'stalled' | 'error', lastedMs: number): void;
@@ -44,14 +40,20 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
   readonly indexers?: Readonly<Record<string, Indexer<T>>>;
+  /** What is kept of an object; undefined: nothing. Absent: all but what only the server needs. */
+  readonly keep?: (object: T) => T | undefined;
   readonly onChange: (change: Change<T>) => void;
   readonly observer?: ReflectorObserver;
   readonly stallMs?: number;
+  /** Age of a list after which the next watch begins with another (R8). */
+  readonly auditMs?: number;
 }
 
 const PAGE_SIZE = 500;
 const LIST_DEADLINE_MS = 60_000;
 const STALL_MS = 95_000;
+/** Watches last up to ten minutes, so lists are made every 45 to 60: few beside what they cost, and no lost event lasts longer. */
+const AUDIT_MS = 2_700_000;
 const BACKOFF_FIRST_MS = 800;
 const BACKOFF_MAX_MS = 30_000;
 /** A watch that lived this long was healthy: the next failure starts the back-off anew. */
@@ -70,7 +72,7 @@ interface WatchEvent {
 }
 
 export class Reflector<T extends KubeObject> {
-  readonly store: ObjectStore<T>;
+  readonly #copy: LocalCopy<T>;
   readonly #options: ReflectorOptions<T>;
   readonly #path: string;
   readonly #abort = new AbortController();
@@ -79,14 +81,27 @@ export class Reflector<T extends KubeObject> {
   #loop: Promise<void> | undefined;
   /** Version to watch from; undefined: a list is due. */
   #version: string | undefined;
-  #listReason: 'start' | 'expired' | 'not-served' = 'start';
+  #listReason: ListReason = 'start';
+  #listedMs = 0;
   #failures = 0;
+  /** Watches in a row that ended without a byte. */
+  #silences = 0;
 
   constructor(options: ReflectorOptions<T>) {
     this.#options = options;
     this.#path = collectionPath(options.resource, options.namespace);
-    this.store = new ObjectStore<T>(options.indexers);
+    const { indexers, keep, onChange, observer, resource } = options;
+    this.#copy = new LocalCopy<T>({
+      onChange,
+      handlerFailed: (error) => observer?.handlerFailed(resource.kind, error),
+      ...(indexers && { indexers }),
+      ...(keep && { keep }),
+    });
     this.#synced.promise.catch(() => {}); // nobody has to wait for it
+  }
+
+  get store(): ObjectStore<T> {
+    return this.#copy.store;
   }
 
   get state(): ReflectorState {
@@ -115,6 +130,7 @@ export class Reflector<T extends KubeObject> {
       try {
         if (this.#version === undefined) await this.#list();
         await this.#watch();
+        this.#auditIfDue();
       } catch (error) {
         if (!signal.aborted) await this.#recover(error);
       }
@@ -122,13 +138,9 @@ export class Reflector<T extends KubeObject> {
   }
 
   async #recover(error: unknown): Promise<void> {
-    if (isGone(error)) {
-      this.#version = undefined; // R4
-      this.#listReason = 'expired';
-    } else if (error instanceof ApiError && error.code === 404) {
-      this.#version = undefined; // the kind is not served (yet): wait for it
-      this.#listReason = 'not-served';
-    }
+    if (isGone(error))
+      this.#relist('expired'); // R4
+    else if (error instanceof ApiError && error.code === 404) this.#relist('not-served'); // not yet: wait for it
     if (isGone(error) && this.#failures === 0) {
       this.#failures = 1; // the first relist goes at once, a second in a row waits
       return;
@@ -141,6 +153,16 @@ export class Reflector<T extends KubeObject> {
     await pause(clock, waitMs, this.#abort.signal);
   }
 
+  #relist(why: ListReason): void {
+    this.#version = undefined;
+    if (this.#listReason !== 'start') this.#listReason = why;
+  }
+
+  #auditIfDue(): void {
+    const { auditMs = AUDIT_MS, api } = this.#options;
+    if (api.clock.nowMs() - this.#listedMs >= auditMs) this.#relist('audit');
+  }
+
   // ---- list ------------------------------------------------------------------------------------------------------
 
   async #list(): Promise<void> {
@@ -148,12 +170,13 @@ export class Reflector<T extends KubeObject> {
     const { clock } = this.#options.api;
     const startedMs = clock.nowMs();
     const { objects, version } = await this.#pages();
-    const changes = this.#replace(objects);
+    const changes = this.#copy.replace(objects);
     this.#version = version;
+    this.#listedMs = startedMs;
     const kind = this.#options.resource.kind;
     this.#options.observer?.listed(kind, this.#listReason, objects.length, clock.nowMs() - startedMs);
     if (this.#listReason !== 'start' && changes > 0) this.#options.observer?.missed(kind, changes);
-    this.#listReason = 'expired';
+    this.#listReason = 'expired'; // what the next one is for, unless it is told
     this.#synced.resolve();
   }
 
@@ -169,7 +192,10 @@ export class Reflector<T extends KubeObject> {
         deadlineMs: LIST_DEADLINE_MS,
         signal: this.#abort.signal,
       });
-      for (const item of page.items) objects.push(trim(this.#named(item)));
+      for (const item of page.items) {
+        const kept = this.#copy.kept(this.#named(item));
+        if (kept !== undefined) objects.push(kept);
+      }
       from = page.metadata.continue;
       if (!from) return { objects, version: page.metadata.resourceVersion };
     }
@@ -179,22 +205,6 @@ export class Reflector<T extends KubeObject> {
   #named(item: T): T {
     const { group, version, kind } = this.#options.resource;
     return { ...item, apiVersion: group === '' ? version : `${group}/${version}`, kind };
-  }
-
-  /** Makes the copy equal to a whole list; answers how many objects differed (R2). */
-  #replace(objects: readonly T[]): number {
-    let changes = 0;
-    const seen = new Set<string>();
-    for (const object of objects) {
-      seen.add(objectKey(object.metadata));
-      if (this.#upsert(object, 'list')) changes++;
-    }
-    for (const key of [...this.store.keys()]) {
-      if (seen.has(key)) continue;
-      this.#remove(key, undefined, true);
-      changes++;
-    }
-    return changes;
   }
 
   // ---- watch -----------------------------------------------------------------------------------------------------
@@ -209,12 +219,14 @@ export class Reflector<T extends KubeObject> {
     try {
       for await (const line of this.#options.api.lines(this.#path, this.#watchQuery(), watch.signal)) {
         watch.alive();
+        this.#silences = 0;
         if (line !== '' && this.#apply(JSON.parse(line) as WatchEvent)) events++;
       }
       why = 'ended';
     } catch (error) {
       if (!watch.isStalled) throw error;
-      why = 'stalled'; // R3: go on from the last version
+      why = 'stalled'; // R3
+      if (++this.#silences > 1) this.#relist('silent');
     } finally {
       watch.end();
       const lastedMs = clock.nowMs() - startedMs;
@@ -243,92 +255,8 @@ export class Reflector<T extends KubeObject> {
     if (event.type === 'ERROR') throw statusError(event.object);
     this.#version = event.object.metadata.resourceVersion ?? this.#version;
     if (event.type === 'BOOKMARK') return false;
-    const object = trim(event.object as T);
-    if (event.type === 'DELETED') this.#remove(objectKey(object.metadata), object, false);
-    else this.#upsert(object, 'watch');
+    if (event.type === 'DELETED') this.#copy.sawEnd(event.object as T);
+    else this.#copy.saw(event.object as T);
     return true;
   }
-
-  // ---- the copy --------------------------------------------------------------------------------------------------
-
-  #upsert(object: T, from: 'list' | 'watch'): boolean {
-    const key = objectKey(object.metadata);
-    const known = this.store.get(key);
-    if (known !== undefined && known.metadata.uid !== object.metadata.uid)
-      this.#remove(key, undefined, true); // R5
-    else if (known !== undefined && !isNews(object, known, from)) return false; // R1, R2
-    const old = this.store.set(object);
-    const isInitial = this.#listReason === 'start';
-    this.#tell(old === undefined ? { kind: 'added', object, isInitial } : { kind: 'updated', object, old });
-    return true;
-  }
-
-  #remove(key: string, last: T | undefined, finalStateUnknown: boolean): void {
-    const known = this.store.get(key);
-    if (known === undefined || (last !== undefined && last.metadata.uid !== known.metadata.uid)) return;
-    this.store.delete(key);
-    this.#tell({ kind: 'removed', old: last ?? known, finalStateUnknown });
-  }
-
-  #tell(change: Change<T>): void {
-    try {
-      this.#options.onChange(change);
-    } catch (error) {
-      this.#options.observer?.handlerFailed(this.#options.resource.kind, error); // R6
-    }
-  }
-}
-
-function isNews(object: KubeObject, known: KubeObject, from: 'list' | 'watch'): boolean {
-  const order = compareVersions(object.metadata.resourceVersion ?? '', known.metadata.resourceVersion ?? '');
-  return from === 'list' ? order !== 0 : order > 0;
-}
-
-/** Drops what only the server needs: a quarter of the memory of a typical object. */
-function trim<T extends KubeObject>(object: T): T {
-  const { managedFields: _, annotations, ...metadata } = object.metadata as T['metadata'] & { managedFields?: unknown };
-  const { 'kubectl.kubernetes.io/last-applied-configuration': __, ...kept } = annotations ?? {};
-  return { ...object, metadata: { ...metadata, ...(annotations && { annotations: kept }) } };
-}
-
-/** A signal that aborts when its parent does or when the watch gave no sign of life in time. */
-class WatchSignal {
-  readonly #controller = new AbortController();
-  readonly #parent: AbortSignal;
-  readonly #arm: (wake: () => void) => CancelTimer;
-  #cancel: CancelTimer;
-  #isStalled = false;
-
-  constructor(parent: AbortSignal, arm: (wake: () => void) => CancelTimer) {
-    this.#parent = parent;
-    this.#arm = arm;
-    this.#cancel = arm(this.#stall);
-    parent.addEventListener('abort', this.#passOn);
-    if (parent.aborted) this.#passOn();
-  }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal;
-  }
-
-  get isStalled(): boolean {
-    return this.#isStalled;
-  }
-
-  alive(): void {
-    this.#cancel();
-    this.#cancel = this.#arm(this.#stall);
-  }
-
-  end(): void {
-    this.#cancel();
-    this.#parent.removeEventListener('abort', this.#passOn);
-  }
-
-  readonly #stall = (): void => {
-    this.#isStalled = true;
-    this.#controller.abort(new Error('the watch gave no sign of life'));
-  };
-
-  readonly #passOn = (): void => this.#controller.abort(this.#parent.reason);
 }

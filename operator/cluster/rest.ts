@@ -4,9 +4,12 @@
 //   K2. A refusal that another try cannot change reaches the caller at once. Note that some refusals are 500s:
 //       an apply with an unknown field answers 500 without a reason, and retrying it would hammer for ever on a typo.
 //   K3. 429 and 503 are tried again after what Retry-After asks; lost connections only where a repeat is harmless.
+//   K4. Requests keep to a rate, whatever asks for them; the lease and watches do not wait behind it.
 import type { Clock } from '../clock.ts';
 import type { Connection, PoolName } from './connection.ts';
 import { ApiError, toApiError, Unreachable } from './errors.ts';
+import { jitteredBackoff, pause } from './pause.ts';
+import { type Rate, RateLimit } from './rate.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
@@ -40,8 +43,12 @@ export interface KubeApiOptions {
   readonly random: () => number;
   readonly userAgent: string;
   readonly observer?: RequestObserver;
+  /** Requests at most, tries counted one by one. */
+  readonly rate?: Rate;
 }
 
+/** As much as a healthy API server gives one client; its own priority and fairness takes over beyond that. */
+const RATE: Rate = { perSecond: 300, burst: 500 };
 const DEADLINE_MS = 10_000;
 const BACKOFF_FIRST_MS = 200;
 const BACKOFF_MAX_MS = 15_000;
@@ -49,10 +56,12 @@ const TRIES = 5;
 
 export class KubeApi {
   readonly #options: KubeApiOptions;
+  readonly #limit: RateLimit;
   #inFlight = 0;
 
   constructor(options: KubeApiOptions) {
     this.#options = options;
+    this.#limit = new RateLimit(options.clock, options.rate ?? RATE);
   }
 
   get clock(): Clock {
@@ -109,6 +118,7 @@ export class KubeApi {
     signal: AbortSignal,
   ): Promise<{ kind: 'answer'; value: T } | { kind: 'error'; error: unknown }> {
     try {
+      if (request.pool !== 'lease') await this.#limit.take(signal); // K4
       const { body } = await this.#send(request, signal);
       const text = await body.text();
       return { kind: 'answer', value: (text === '' ? undefined : JSON.parse(text)) as T };
@@ -152,11 +162,6 @@ export class KubeApi {
     }
     return isRepeatable(request) ? backoffMs : undefined;
   }
-}
-
-/** Full jitter over an exponential: between 0 and `firstMs` × 2^(attempt − 1), at most `maxMs`. */
-export function jitteredBackoff(attempt: number, firstMs: number, maxMs: number, random: () => number): number {
-  return random() * Math.min(maxMs, firstMs * 2 ** (attempt - 1));
 }
 
 const isRepeatable = (request: ApiRequest): boolean => request.repeatable ?? request.method !== 'POST';
@@ -211,18 +216,4 @@ class Deadline {
   }
 
   readonly #passOn = (): void => this.#controller.abort(this.#outer?.reason);
-}
-
-/** Waits on a clock; an abort ends the wait at once, without an error. */
-export function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    const done = (): void => {
-      cancel();
-      signal.removeEventListener('abort', done);
-      resolve();
-    };
-    const cancel = clock.after(ms, done);
-    signal.addEventListener('abort', done);
-  });
 }

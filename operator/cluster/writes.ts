@@ -10,6 +10,7 @@ import {
   isNamespaceTerminating,
   isNotFound,
   isQuotaExceeded,
+  NotLeading,
   Unreachable,
 } from './errors.ts';
 import { collectionPath, LIVE_SOURCES, objectPath, PIPELINES, PODS, type Resource } from './objects.ts';
@@ -18,14 +19,6 @@ import type { ApiRequest, KubeApi } from './rest.ts';
 /** Field managers: one for each role, so that statuses and finalizers never take each other's fields. */
 const STATUS_MANAGER = 'fairlead-status';
 const CONTROLLER_MANAGER = 'fairlead-controller';
-
-/** This operator does not lead any more: the write was not sent. */
-export class NotLeading extends Error {
-  constructor() {
-    super('this operator does not lead any more');
-    this.name = 'NotLeading';
-  }
-}
 
 export class ClusterWrites implements Writes {
   readonly #api: KubeApi;

@@ -75,7 +75,7 @@ export class Control {
     this.#pipelineQueue = new WorkQueue(clock, random);
     this.#sourceQueue = new WorkQueue(clock, random);
     const writes = new ClusterWrites(api, options.isLeading);
-    this.#notes = new EventRecorder(api, options.instance);
+    this.#notes = new EventRecorder(api, options.instance, options.isLeading);
     this.statuses = new StatusWriter({
       writes,
       clock,

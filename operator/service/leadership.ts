@@ -83,13 +83,13 @@ export class Leadership {
     });
   }
 
-  /** Begins to lead. */
+  /** Lets runners in and reconciles what is there. Call it once; changes are to be told from before that. */
   async begin(): Promise<void> {
     const { api, log, epoch } = this.#options;
     await this.#listen();
     this.control.start();
-    await labelAsLeader(api, this.#pod, true);
     this.#renewLater();
+    await labelAsLeader(api, this.#pod, true);
     log.info('this operator leads', { epoch });
   }
 

@@ -7,6 +7,8 @@ import {
   KubeApi,
   LEASE_TIMES,
   LeaderElector,
+  type LeaseTimes,
+  LeaseWatch,
   type OwnerReference,
   type RequestObserver,
 } from '../cluster/index.ts';
@@ -26,6 +28,7 @@ export interface OperatorOptions {
   /** The account that this process runs as; what it keeps beside objects goes with it. */
   readonly account?: OwnerReference | undefined;
   readonly requests?: RequestObserver;
+  readonly leaseTimes?: LeaseTimes;
   /** This process is to end: the lead was lost, or could not be taken up. */
   readonly ended: (why: string) => void;
 }
@@ -38,6 +41,7 @@ export class Operator {
   readonly #api: KubeApi;
   readonly #caches: ClusterCaches;
   readonly #elector: LeaderElector;
+  readonly #leaseWatch: LeaseWatch;
   #leadership: Promise<Leadership> | undefined;
   #current: Leadership | undefined;
   #probes: ProbeServer | undefined;
@@ -72,20 +76,21 @@ export class Operator {
       name: settings.leaseName,
       identity,
       owner: account,
-      ...LEASE_TIMES,
+      ...(options.leaseTimes ?? LEASE_TIMES),
     };
     this.#elector = new LeaderElector(this.#api, lease, {
       onLead: (epoch, signal) => this.#lead(epoch, signal),
       onLost: (why) => this.#lost(why),
       onFollow: (leader) => options.log.info('another operator leads', { leader }),
     });
+    this.#leaseWatch = new LeaseWatch(this.#api, lease, () => this.#elector.leaseChanged());
   }
 
   get isLeading(): boolean {
     return this.#current !== undefined && this.#elector.isLeading();
   }
 
-  /** Fills the caches, then stands for the lead. */
+  /** Fills the caches, then stands for the lead. Ends early, without an error, where `stop` comes first. */
   async start(): Promise<void> {
     const { settings, clock, log, ended } = this.#options;
     this.#probes = await serveProbes(settings.httpPort, {
@@ -95,10 +100,12 @@ export class Operator {
     });
     const cancel = clock.after(SYNC_WITHIN_MS, () => ended('the API server did not list our kinds in time'));
     this.#caches.start();
-    await this.#caches.synced();
+    const isSynced = await this.#caches.synced();
     cancel();
+    if (!isSynced || this.#isStopping) return;
     this.#isSynced = true;
     log.info('the caches are filled');
+    this.#leaseWatch.start();
     this.#elector.start();
   }
 
@@ -109,7 +116,7 @@ export class Operator {
     this.#current = undefined;
     await leadership?.stop('the operator stops');
     await this.#elector.stop();
-    await this.#caches.stop();
+    await Promise.all([this.#leaseWatch.stop(), this.#caches.stop()]);
     await this.#probes?.close();
     await this.#options.connection.close();
   }

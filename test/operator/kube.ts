@@ -1,7 +1,7 @@
 // What the tests of the cluster room share: an API client on a fake server, with a clock that the test moves.
 import { KubeConfig } from '@kubernetes/client-node';
 import { afterEach } from 'vitest';
-import { Connection, KubeApi, type RequestObserver } from '../../operator/cluster/index.ts';
+import { Connection, KubeApi, type Rate, type RequestObserver } from '../../operator/cluster/index.ts';
 import { KubeServer } from '../fakes/kube-server.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
@@ -20,7 +20,7 @@ export function kubeConfig(server: string): KubeConfig {
 export function kubeWorld(): () => Promise<{
   server: KubeServer;
   clock: VirtualClock;
-  api: (observer?: RequestObserver) => KubeApi;
+  api: (observer?: RequestObserver, rate?: Rate) => KubeApi;
 }> {
   const ends: (() => Promise<void>)[] = [];
   afterEach(async () => {
@@ -31,7 +31,7 @@ export function kubeWorld(): () => Promise<{
     const config = kubeConfig(await server.start());
     ends.push(() => server.stop());
     const clock = new VirtualClock();
-    const api = (observer?: RequestObserver): KubeApi => {
+    const api = (observer?: RequestObserver, rate?: Rate): KubeApi => {
       const connection = new Connection(config);
       ends.push(() => connection.close());
       return new KubeApi({
@@ -40,6 +40,7 @@ export function kubeWorld(): () => Promise<{
         random: () => 0.5,
         userAgent: 'fairlead-test',
         ...(observer && { observer }),
+        ...(rate && { rate }),
       });
     };
     return { server, clock, api };

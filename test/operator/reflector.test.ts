@@ -1,20 +1,31 @@
 // The reflector against a misbehaving server over real HTTP; R1 to R7 are the invariants at the head of
-// operator/cluster/reflector.ts. Time is virtual: a stalled watch or a back-off costs no wall time.
+// operator/cluster/reflector.ts and copy.ts. Time is virtual: a stalled watch or a back-off costs no wall time.
 import { describe, expect, test } from 'vitest';
-import { type Change, type KubeObject, PODS, Reflector, type ReflectorObserver } from '../../operator/cluster/index.ts';
+import {
+  type Change,
+  type KubeObject,
+  PODS,
+  Reflector,
+  type ReflectorObserver,
+  type ReflectorOptions,
+} from '../../operator/cluster/index.ts';
 import { kubeWorld, PODS_PATH, pod, until } from './kube.ts';
 
 const world = kubeWorld();
 
-async function reflecting(prepare?: (server: Awaited<ReturnType<typeof world>>['server']) => void) {
+async function reflecting(
+  prepare?: (server: Awaited<ReturnType<typeof world>>['server']) => void,
+  more: Partial<ReflectorOptions<KubeObject>> = {},
+) {
   const { server, clock, api } = await world();
   prepare?.(server);
   const told: string[] = [];
   const missed: number[] = [];
+  const lists: string[] = [];
   const ended: string[] = [];
   const failures: unknown[] = [];
   const observer: ReflectorObserver = {
-    listed: () => {},
+    listed: (_kind, why) => lists.push(why),
     missed: (_kind, changes) => missed.push(changes),
     watchEnded: (_kind, why) => ended.push(why),
     handlerFailed: (_kind, error) => failures.push(error),
@@ -26,9 +37,9 @@ async function reflecting(prepare?: (server: Awaited<ReturnType<typeof world>>['
     );
     if (name === 'poison') throw new Error('handler');
   };
-  const reflector = new Reflector({ api: api(), resource: PODS, namespace: 'search', onChange, observer });
+  const reflector = new Reflector({ api: api(), resource: PODS, namespace: 'search', onChange, observer, ...more });
   reflector.start();
-  return { server, clock, reflector, told, missed, ended, failures };
+  return { server, clock, reflector, told, missed, lists, ended, failures };
 }
 
 describe('a reflector', () => {
@@ -57,6 +68,62 @@ describe('a reflector', () => {
     await until(() => told.includes('added unseen'), 'the change of the silent time');
     expect(ended[0]).toBe('stalled');
     expect(server.calls('list')).toHaveLength(1);
+    await reflector.stop();
+  });
+
+  test('R3: two silent watches in a row lead to a list, for a server that was restored says nothing about versions to come', async () => {
+    const { server, clock, reflector, told, lists } = await reflecting((s) => {
+      s.put(PODS_PATH, pod('p'));
+      for (let i = 0; i < 2; i++) s.breakNext('watch', { kind: 'hang' });
+    });
+    await reflector.synced;
+    for (const watches of [1, 2]) {
+      await server.seen('watch', watches);
+      await until(() => server.hung === 1 && clock.pending() > 0, 'the stall timer');
+      if (watches === 2) server.remove(PODS_PATH, 'p', { silent: true });
+      clock.advance(100_000);
+    }
+    await until(() => told.includes('removed p (found by list)'), 'the list');
+    expect(lists).toEqual(['start', 'silent']);
+    await reflector.stop();
+  });
+
+  test('R8: an event that was lost is found by the next audit, counted as missed, and told once', async () => {
+    const { server, clock, reflector, told, lists, missed } = await reflecting(
+      (s) => {
+        for (const name of ['stays', 'goes']) s.put(PODS_PATH, pod(name));
+      },
+      { auditMs: 60_000 },
+    );
+    await reflector.synced;
+    await server.seen('watch', 1);
+    told.length = 0;
+    server.remove(PODS_PATH, 'goes', { silent: true });
+    server.put(PODS_PATH, pod('later')); // the watch goes on as if nothing were amiss
+    await until(() => told.includes('added later'), 'the event after the lost one');
+    expect(lists).toEqual(['start']);
+    clock.advance(60_000);
+    server.endWatches('cleanly');
+    await until(() => lists.includes('audit'), 'the audit');
+    expect({ told, missed }).toEqual({ told: ['added later', 'removed goes (found by list)'], missed: [1] });
+    await reflector.stop();
+  });
+
+  test('an object of which nothing is to be kept is as if it were not there', async () => {
+    const isKept = ({ metadata }: KubeObject) => metadata.labels?.label === 'a';
+    const { server, reflector, told } = await reflecting(
+      (s) => {
+        s.put(PODS_PATH, pod('kept'));
+        s.put(PODS_PATH, pod('passed-over', 'b'));
+      },
+      { keep: (object) => (isKept(object) ? object : undefined) },
+    );
+    await reflector.synced;
+    await server.seen('watch', 1);
+    server.put(PODS_PATH, pod('kept', 'b'));
+    server.put(PODS_PATH, pod('passed-over'));
+    await until(() => told.length === 3, 'the changes');
+    expect(told).toEqual(['added kept', 'removed kept', 'added passed-over']);
     await reflector.stop();
   });
 

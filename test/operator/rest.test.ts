@@ -1,4 +1,4 @@
-// Requests against a misbehaving server over real HTTP; K1 to K3 are the invariants at the head of operator/cluster/rest.ts.
+// Requests against a misbehaving server over real HTTP; K1 to K4 are the invariants at the head of operator/cluster/rest.ts.
 import { describe, expect, test } from 'vitest';
 import { ApiError, isNotFound, Unreachable } from '../../operator/cluster/index.ts';
 import { kubeWorld, PODS_PATH, pod, until } from './kube.ts';
@@ -45,6 +45,24 @@ describe('requests to the API server', () => {
     });
     await expect(patch).rejects.toMatchObject({ code: 500 });
     expect(server.calls('patch')).toHaveLength(1);
+  });
+
+  test('K4: a burst goes at once, the rest at the rate, in the order in which it was asked for; the lease does not wait', async () => {
+    const { server, clock, api } = await world();
+    for (const name of ['p0', 'p1', 'p2', 'p3', 'lease']) server.put(PODS_PATH, pod(name));
+    const kube = api(undefined, { perSecond: 1, burst: 2 });
+    const done: string[] = [];
+    const ask = (name: string, pool: 'crud' | 'lease' = 'crud') =>
+      kube.request({ ...get, path: `${PODS_PATH}/${name}`, pool }).then(() => done.push(name));
+    const all = ['p0', 'p1', 'p2', 'p3'].map((name) => ask(name));
+    await ask('lease', 'lease');
+    await until(() => done.length === 3, 'the burst and the lease');
+    clock.advance(1_000);
+    await until(() => done.length === 4, 'the third');
+    expect(done.at(-1)).toBe('p2');
+    clock.advance(1_000);
+    await Promise.all(all);
+    expect(done.at(-1)).toBe('p3');
   });
 
   test('K3: a plain-text 429 is waited out as Retry-After says', async () => {
