@@ -1,11 +1,10 @@
 // The operator's certificate authority and certificate, kept in one Secret of its namespace.
-//   L1. Whoever leads makes them where they are missing, and anew before they end: the certificate after two thirds of its 90 days, the
-//       authority in its last year. A new authority stands beside the old one until that ends, so runners trust both.
+//   L1. Whoever leads makes them where they are missing, and anew before they end: the certificate after two thirds of its 90 days.
 //   L2. A write that another operator was faster with is read, not repeated.
-import 'reflect-metadata';
-import { webcrypto } from 'node:crypto';
-import * as x509 from '@peculiar/x509';
+//   L3. An authority changes in two steps, so that no runner is ever shown a certificate that it cannot check. In its last year the next one is
+//       made and given to all runners beside it; thirty days later, when every pod has been made anew with both, the next one signs.
 import type { OwnerReference } from './account.ts';
+import { type Facts, factsOf, newAuthority, newCertificate, type Pair } from './authority.ts';
 import { isAlreadyExists, isConflict, isNotFound } from './errors.ts';
 import { collectionPath, type KubeObject, objectPath, type Resource } from './objects.ts';
 import type { KubeApi } from './rest.ts';
@@ -19,19 +18,25 @@ export interface LinkCertificates {
 
 const SECRETS: Resource = { group: '', version: 'v1', plural: 'secrets', kind: 'Secret' };
 const DAY_MS = 86_400_000;
-const CERT_DAYS = 90;
-const CA_DAYS = 3_650;
-const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
+/** A certificate with less than this left is made anew (L1). */
+const CERT_LEFT_MS = 30 * DAY_MS;
+/** An authority with less than this left gets a successor (L3). */
+const CA_LEFT_MS = 365 * DAY_MS;
+/** How long runners are given to know the successor (L3). */
+const CA_KNOWN_MS = 30 * DAY_MS;
 
 interface SecretObject extends KubeObject {
   readonly data?: Readonly<Record<string, string>>;
 }
 
+/** What the Secret holds. */
 interface Stored {
-  readonly 'ca.crt': string;
-  readonly 'ca.key': string;
-  readonly 'tls.crt': string;
-  readonly 'tls.key': string;
+  readonly ca: Pair;
+  /** The authority that will sign next, known to runners already (L3). */
+  readonly next?: Pair;
+  /** Authorities that signed before and that somebody may still show. */
+  readonly former?: string;
+  readonly leaf: Pair;
 }
 
 export class CertificateKeeper {
@@ -40,6 +45,7 @@ export class CertificateKeeper {
   readonly #hostName: string;
   readonly #owner: OwnerReference | undefined;
 
+  /** `owner`: whoever a Secret that is made here goes with. */
   constructor(
     api: KubeApi,
     secret: { readonly namespace: string; readonly name: string },
@@ -50,18 +56,15 @@ export class CertificateKeeper {
     this.#secret = secret;
     this.#hostName = hostName;
     this.#owner = owner;
-    x509.cryptoProvider.set(webcrypto as never);
   }
 
-  /** The certificates to use now; made or renewed where need be (L1). */
+  /** The certificates to use now; made or renewed where need be (L1, L3). */
   async ensure(): Promise<LinkCertificates> {
     for (;;) {
       const found = await this.#read();
-      const nowMs = this.#api.clock.nowMs();
-      const stored = found === undefined ? undefined : dataOf(found);
-      const wanted = await renewed(stored, this.#hostName, nowMs);
-      if (wanted === undefined && stored !== undefined) return toLink(stored);
-      if (await this.#write(found, wanted!)) return toLink(wanted!);
+      const stored = found === undefined ? undefined : decode(found);
+      const wanted = await renewed(stored, this.#hostName, this.#api.clock.nowMs());
+      if (wanted === stored || (await this.#write(found, wanted))) return toLink(wanted);
     }
   }
 
@@ -76,9 +79,8 @@ export class CertificateKeeper {
 
   /** False: somebody else wrote it meanwhile (L2). */
   async #write(found: SecretObject | undefined, wanted: Stored): Promise<boolean> {
-    const data = Object.fromEntries(Object.entries(wanted).map(([key, pem]) => [key, toBase64(pem)]));
     const { namespace, name } = this.#secret;
-    const body = { apiVersion: 'v1', kind: 'Secret', type: 'kubernetes.io/tls', data };
+    const body = { apiVersion: 'v1', kind: 'Secret', type: 'kubernetes.io/tls', data: encode(wanted) };
     try {
       if (found === undefined) {
         const path = collectionPath(SECRETS, namespace);
@@ -87,8 +89,11 @@ export class CertificateKeeper {
       } else {
         const { resourceVersion, labels, annotations, ownerReferences } = found.metadata;
         const metadata = { namespace, name, resourceVersion, labels, annotations, ownerReferences };
-        const path = objectPath(SECRETS, this.#secret);
-        await this.#api.request({ method: 'PUT', path, body: { ...body, type: 'kubernetes.io/tls', metadata } });
+        await this.#api.request({
+          method: 'PUT',
+          path: objectPath(SECRETS, this.#secret),
+          body: { ...body, metadata },
+        });
       }
       return true;
     } catch (error) {
@@ -98,100 +103,84 @@ export class CertificateKeeper {
   }
 }
 
-/** L1: undefined: what is stored is good for now. */
-async function renewed(stored: Stored | undefined, hostName: string, nowMs: number): Promise<Stored | undefined> {
-  const old = stored === undefined ? undefined : read(stored);
-  const isCaGood = old !== undefined && old.ca.notAfter.getTime() - nowMs > 365 * DAY_MS;
-  const leftMs = old === undefined ? 0 : old.leaf.notAfter.getTime() - nowMs;
-  const isForUs = old?.leaf
-    .getExtension(x509.SubjectAlternativeNameExtension)
-    ?.names.items.some(({ value }) => value === hostName);
-  if (isCaGood && isForUs && leftMs > (CERT_DAYS * DAY_MS) / 3) return undefined;
-  const ca = isCaGood ? { pem: stored!['ca.crt'], key: stored!['ca.key'] } : await newAuthority(nowMs);
-  const trusted =
-    isCaGood || old === undefined || old.ca.notAfter.getTime() <= nowMs
-      ? ca.pem
-      : `${ca.pem}\n${firstPem(stored!['ca.crt'])}`;
-  const leaf = await newCertificate(ca, hostName, nowMs);
-  return { 'ca.crt': trusted, 'ca.key': ca.key, 'tls.crt': leaf.pem, 'tls.key': leaf.key };
+/** `stored` itself: it is good for now. */
+async function renewed(stored: Stored | undefined, hostName: string, nowMs: number): Promise<Stored> {
+  const known = stored === undefined ? undefined : factsOf(stored.ca.pem);
+  const isOver = known === undefined || (known.notAfterMs <= nowMs && stored?.next === undefined);
+  if (stored === undefined || isOver) return begin(hostName, nowMs);
+  const authorities = await changedAuthorities(stored, known, nowMs);
+  const leaf = factsOf(stored.leaf.pem);
+  const isLeafGood =
+    authorities.ca === stored.ca &&
+    leaf?.hostNames.includes(hostName) === true &&
+    leaf.notAfterMs - nowMs > CERT_LEFT_MS;
+  if (isLeafGood && authorities === stored) return stored;
+  return { ...authorities, leaf: isLeafGood ? stored.leaf : await newCertificate(authorities.ca, hostName, nowMs) };
 }
 
-interface Pair {
-  readonly pem: string;
-  readonly key: string;
+async function begin(hostName: string, nowMs: number): Promise<Stored> {
+  const ca = await newAuthority(nowMs);
+  return { ca, leaf: await newCertificate(ca, hostName, nowMs) };
 }
 
-async function newAuthority(nowMs: number): Promise<Pair> {
-  const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
-  const certificate = await x509.X509CertificateGenerator.createSelfSigned({
-    name: 'CN=fairlead link authority',
-    notBefore: new Date(nowMs - DAY_MS),
-    notAfter: new Date(nowMs + CA_DAYS * DAY_MS),
-    signingAlgorithm: ALGORITHM,
-    keys: keys as never,
-    extensions: [
-      new x509.BasicConstraintsExtension(true, 0, true),
-      new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true),
-    ],
-  });
-  return { pem: certificate.toString('pem'), key: await keyPem(keys.privateKey) };
+/** L3; `stored` itself: none changes now. */
+async function changedAuthorities(stored: Stored, ca: Facts, nowMs: number): Promise<Stored> {
+  const next = stored.next === undefined ? undefined : factsOf(stored.next.pem);
+  if (stored.next !== undefined && next !== undefined) {
+    const { next: signs, ...rest } = stored;
+    const isTime = nowMs - next.notBeforeMs >= CA_KNOWN_MS || ca.notAfterMs <= nowMs;
+    return isTime ? { ...rest, ca: signs, former: stored.ca.pem } : stored;
+  }
+  if (ca.notAfterMs - nowMs <= CA_LEFT_MS) return { ...stored, next: await newAuthority(nowMs) };
+  const former = stored.former === undefined ? undefined : factsOf(stored.former);
+  if (stored.former !== undefined && (former === undefined || former.notAfterMs <= nowMs)) {
+    const { former: _, ...rest } = stored;
+    return rest;
+  }
+  return stored;
 }
 
-async function newCertificate(ca: Pair, hostName: string, nowMs: number): Promise<Pair> {
-  const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
-  const der = x509.PemConverter.decodeFirst(ca.key);
-  const signingKey = await webcrypto.subtle.importKey('pkcs8', der, ALGORITHM, false, ['sign']);
-  const issuer = new x509.X509Certificate(firstPem(ca.pem));
-  const certificate = await x509.X509CertificateGenerator.create({
-    subject: 'CN=fairlead operator',
-    issuer: issuer.subject,
-    notBefore: new Date(nowMs - DAY_MS),
-    notAfter: new Date(nowMs + CERT_DAYS * DAY_MS),
-    signingAlgorithm: ALGORITHM,
-    publicKey: keys.publicKey as never,
-    signingKey: signingKey as never,
-    extensions: [
-      new x509.SubjectAlternativeNameExtension([{ type: 'dns', value: hostName }]),
-      new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
-    ],
-  });
-  return { pem: certificate.toString('pem'), key: await keyPem(keys.privateKey) };
-}
+/** PEM of all that runners trust, the oldest first: when the next one begins to sign, the text stays, and with it all pods. */
+const trusted = ({ ca, next, former }: Stored): string =>
+  [former, ca.pem, next?.pem].filter((pem) => pem !== undefined).join('\n');
 
-async function keyPem(key: webcrypto.CryptoKey): Promise<string> {
-  return x509.PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', key), 'PRIVATE KEY');
+const toLink = (stored: Stored): LinkCertificates => ({
+  ca: trusted(stored),
+  cert: stored.leaf.pem,
+  key: stored.leaf.key,
+});
+
+// ---- in the Secret -------------------------------------------------------------------------------------------------
+
+function encode(stored: Stored): Record<string, string> {
+  const data: Record<string, string | undefined> = {
+    'ca.crt': trusted(stored),
+    'signer.crt': stored.ca.pem,
+    'signer.key': stored.ca.key,
+    'next.crt': stored.next?.pem,
+    'next.key': stored.next?.key,
+    'former.crt': stored.former,
+    'tls.crt': stored.leaf.pem,
+    'tls.key': stored.leaf.key,
+  };
+  return Object.fromEntries(
+    Object.entries(data).flatMap(([key, pem]) =>
+      pem === undefined ? [] : [[key, Buffer.from(pem).toString('base64')]],
+    ),
+  );
 }
 
 /** Undefined: somebody wrote something else into the Secret; it is made anew. */
-function read(stored: Stored): { readonly ca: x509.X509Certificate; readonly leaf: x509.X509Certificate } | undefined {
-  try {
-    return {
-      ca: new x509.X509Certificate(firstPem(stored['ca.crt'])),
-      leaf: new x509.X509Certificate(stored['tls.crt']),
-    };
-  } catch {
-    return undefined;
-  }
-}
-
-const END = '-----END CERTIFICATE-----';
-const firstPem = (pems: string): string => pems.slice(0, pems.indexOf(END) + END.length);
-
-function dataOf({ data = {} }: SecretObject): Stored | undefined {
+function decode({ data = {} }: SecretObject): Stored | undefined {
   const text = (key: string) => Buffer.from(data[key] ?? '', 'base64').toString();
-  const stored = {
-    'ca.crt': text('ca.crt'),
-    'ca.key': text('ca.key'),
-    'tls.crt': text('tls.crt'),
-    'tls.key': text('tls.key'),
+  const pair = (cert: string, key: string): Pair | undefined =>
+    text(cert) === '' || text(key) === '' ? undefined : { pem: text(cert), key: text(key) };
+  const [ca, leaf, next] = [pair('signer.crt', 'signer.key'), pair('tls.crt', 'tls.key'), pair('next.crt', 'next.key')];
+  if (ca === undefined || leaf === undefined) return undefined;
+  return {
+    ca,
+    leaf,
+    ...(next && { next }),
+    ...(text('former.crt') !== '' && { former: text('former.crt') }),
   };
-  return Object.values(stored).every((pem) => pem !== '') ? stored : undefined;
 }
-
-const toLink = (stored: Stored): LinkCertificates => ({
-  ca: stored['ca.crt'],
-  cert: stored['tls.crt'],
-  key: stored['tls.key'],
-});
-
-const toBase64 = (text: string): string => Buffer.from(text).toString('base64');

@@ -25,6 +25,8 @@ const BEARER = 'Bearer ';
 
 export interface GatewayServer {
   readonly port: number;
+  /** Streams that open from now on see another certificate; those that are open go on. */
+  renew(cert: string, key: string): void;
   close(): Promise<void>;
 }
 
@@ -49,6 +51,7 @@ export async function serveGateway(options: GatewayServerOptions): Promise<Gatew
   await listen(server, host, port);
   return {
     port: (server.address() as AddressInfo).port,
+    renew: (newCert, newKey) => server.setSecureContext({ cert: newCert, key: newKey, minVersion: 'TLSv1.3' }),
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

@@ -99,8 +99,7 @@ export class Control {
 
   /** Looks at everything that the caches hold, then at what changes. */
   start(): void {
-    for (const pipeline of this.#options.caches.pipelines()) this.#pipelineQueue.add(keyOfObject(pipeline), 'routine');
-    for (const source of this.#options.caches.sources()) this.#sourceQueue.add(keyOfObject(source), 'routine');
+    this.lookAtAll();
     for (const workers of this.#workers) workers.start();
     this.#resyncLater();
   }
@@ -110,6 +109,13 @@ export class Control {
     await Promise.all(this.#workers.map((workers) => workers.stop()));
     this.hosts.closeAll();
     if (this.#options.isLeading()) await this.#notes.flush();
+  }
+
+  /** Looks at everything soon: something that all depend on has changed. */
+  lookAtAll(): void {
+    const { caches } = this.#options;
+    for (const pipeline of caches.pipelines()) this.#pipelineQueue.add(keyOfObject(pipeline), 'routine');
+    for (const source of caches.sources()) this.#sourceQueue.add(keyOfObject(source), 'routine');
   }
 
   // ---- what the caches tell ----------------------------------------------------------------------------------------
@@ -202,10 +208,9 @@ export class Control {
   }
 
   #resyncLater(): void {
-    const { clock, signal, random, caches } = this.#options;
+    const { clock, signal, random } = this.#options;
     const cancel = clock.after(RESYNC_MS * (1 + random() / 10), () => {
-      for (const pipeline of caches.pipelines()) this.#pipelineQueue.add(keyOfObject(pipeline), 'routine');
-      for (const source of caches.sources()) this.#sourceQueue.add(keyOfObject(source), 'routine');
+      this.lookAtAll();
       this.#resyncLater();
     });
     signal.addEventListener('abort', cancel, { once: true });

@@ -148,14 +148,16 @@ export class Leadership {
     });
   }
 
-  /** Runners reconnect to the new certificate; their sessions go on. */
+  /** New streams see the new certificate, open ones go on. Pods are made anew, one by one, where what they trust has changed. */
   async #renew(): Promise<void> {
-    const certificates = await this.#keeper.ensure();
-    if (certificates.cert === this.#certificates.cert) return;
-    this.#certificates = certificates;
-    await this.#server?.close();
-    await this.#listen();
-    this.#options.log.info('the certificate of the link was renewed');
+    const before = this.#certificates;
+    this.#certificates = await this.#keeper.ensure();
+    const { ca, cert, key } = this.#certificates;
+    if (cert !== before.cert) {
+      this.#server?.renew(cert, key);
+      this.#options.log.info('the certificate of the link was renewed');
+    }
+    if (ca !== before.ca) this.control.lookAtAll();
   }
 
   #poolOf(key: string) {
