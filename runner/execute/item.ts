@@ -60,6 +60,8 @@ interface Wanted {
   readonly isGone: boolean;
   /** Update whose entry the commit takes off. */
   readonly settles: string;
+  /** Number of that entry, where it is known. */
+  readonly settlesSeq?: number;
   readonly losses: number;
 }
 
@@ -167,6 +169,7 @@ export class ItemRun {
       version,
       isGone,
       settles: work?.update ?? order.update,
+      ...(work === undefined ? {} : { settlesSeq: work.seq }),
       losses: (order.losses ?? 0) + (work?.losses ?? 0),
     };
   }
@@ -184,6 +187,7 @@ export class ItemRun {
       owner: { path: this.#ref.path, source: this.#source, key: this.#key },
       item: { source: this.#source, key: this.#key, version: read.version },
       settles: wanted.settles,
+      ...(wanted.settlesSeq === undefined ? {} : { settlesSeq: wanted.settlesSeq }),
       fingerprint: produced.isTainted ? '' : component.fingerprint,
       contentHash: read.contentHash,
       exports: produced.exports,

@@ -396,6 +396,8 @@ interface CommitBase {
   readonly item?: { readonly source: string; readonly key: string; readonly version: string };
   /** Takes the item's work entry off if it still belongs to this update (a newer update's entry stays). */
   readonly settles?: string;
+  /** Number of that entry, where the run knows it: an entry of the key that came later stays, whichever update it belongs to. */
+  readonly settlesSeq?: number;
 }
 
 /** What becomes of memo entries, in the same transaction. Entries of the component that are named nowhere are retired. */

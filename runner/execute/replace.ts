@@ -14,6 +14,7 @@ export interface Finished {
   /** Set for an item's own component. */
   readonly item?: { readonly source: string; readonly key: string; readonly version: string };
   readonly settles?: string;
+  readonly settlesSeq?: number;
   readonly fingerprint: string;
   readonly contentHash: string;
   readonly exports: Exports;
@@ -68,6 +69,7 @@ function pendingCommit(
   if (record !== undefined) commit.base = record.token;
   if (finished.item !== undefined) commit.item = finished.item;
   if (finished.settles !== undefined) commit.settles = finished.settles;
+  if (finished.settlesSeq !== undefined) commit.settlesSeq = finished.settlesSeq;
   if (memo !== undefined) commit.memo = memo;
   if (finished.value !== undefined) commit.value = finished.value;
   if (outside.length === 0) return { commit, outside };

@@ -2,10 +2,18 @@
 // are written `%2F` and `%25`, so that any key round-trips and a prefix test is a subtree test.
 import type { ComponentPath } from './messages.ts';
 
-/** Most keys hold at most one of the two, and looking costs less than replacing. */
+/** By hand: this is done several times for each item of a listing, and `replaceAll` takes twice as long. */
 function escapeKey(key: string): string {
-  const escaped = key.includes('%') ? key.replaceAll('%', '%25') : key;
-  return escaped.includes('/') ? escaped.replaceAll('/', '%2F') : escaped;
+  const plain = key.includes('%') ? key.replaceAll('%', '%25') : key;
+  let at = plain.indexOf('/');
+  if (at < 0) return plain;
+  let escaped = '';
+  let from = 0;
+  for (; at >= 0; at = plain.indexOf('/', from)) {
+    escaped += `${plain.slice(from, at)}%2F`;
+    from = at + 1;
+  }
+  return escaped + plain.slice(from);
 }
 
 const unescapeKey = (key: string): string =>

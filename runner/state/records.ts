@@ -66,6 +66,30 @@ export function rowAfter<R extends Row>(commit: Exclude<Commit, { kind: 'remove'
   return commit.kind === 'touch' ? ok : { ...ok, fingerprint: commit.fingerprint, hash: commit.contentHash };
 }
 
+/** What `rowAfter` makes of a blank row with a first `replace`, in one step: a first index makes one for each item. */
+export function firstRow<Place extends Pick<Row, 'id' | 'key'>>(
+  commit: Extract<Commit, { kind: 'replace' }>,
+  place: Place,
+  nowMs: number,
+): Place & Row {
+  const { item, memo } = commit;
+  return {
+    ...place,
+    isItem: item !== undefined,
+    status: 'ok',
+    version: item === undefined ? '' : item.version,
+    fingerprint: commit.fingerprint,
+    hash: commit.contentHash,
+    token: commit.token,
+    committedAtMs: nowMs,
+    seenAtMs: nowMs,
+    failures: 0,
+    losses: 0,
+    memoised: memo !== undefined && memo.put.length + memo.uses.length > 0,
+    error: null,
+  };
+}
+
 export function itemOf(row: Row, source: string): ItemRecord {
   return {
     id: row.id,

@@ -5,12 +5,12 @@ import type { Commit, CommitResult, Intent, RowChange } from '../../execute/inde
 import { compareTokens, type FencingToken } from '../../protocol/index.ts';
 import { COMMITTED, isMoved, MOVED, refuse } from '../fencing.ts';
 import { type SplitPath, splitPath } from '../names.ts';
-import { hasSucceeded, isBlank, rowAfter } from '../records.ts';
+import { firstRow, hasSucceeded, isBlank, rowAfter } from '../records.ts';
 import type { Components, PlacedRow } from './components.ts';
 import type { History } from './history.ts';
 import type { MemoTable } from './memo.ts';
 import type { Removals } from './removals.ts';
-import type { WorkList } from './work.ts';
+import type { Settled, WorkList } from './work.ts';
 
 export interface Tables {
   readonly database: Sqlite;
@@ -36,38 +36,59 @@ export class Commits {
   }
 
   commit(group: readonly Commit[], epoch: number, nowMs: number): CommitResult[] {
-    const changes: Change[] = [];
-    const results = group.map((commit) => {
-      const path = splitPath(commit.path);
-      if (this.#insertNew(commit, path, epoch, nowMs)) {
-        changes.push(...(commit as Replace).changes);
-        return COMMITTED;
-      }
-      const row = this.#tables.components.find(path);
-      const refused = this.#refuse(commit.path, commit.token, row, epoch);
-      if (refused !== undefined) return refused;
-      if (isMoved(commit, row && { token: row.token, hasSucceeded: hasSucceeded(row) })) return MOVED;
-      if (commit.kind === 'replace' || commit.kind === 'remove') changes.push(...commit.changes);
-      this.#write(commit, path, row, nowMs);
-      if (commit.settles !== undefined) this.#tables.work.settle(path, commit.settles);
-      return COMMITTED;
-    });
-    this.#applyShared(changes);
+    const results: CommitResult[] = [];
+    while (results.length < group.length) {
+      const firsts = this.#firsts(group, results.length, epoch);
+      const inserted = this.#insertFirsts(firsts, nowMs);
+      const rest = group.slice(results.length + inserted, results.length + Math.max(firsts.length, 1));
+      results.push(...firsts.slice(0, inserted).map(() => COMMITTED));
+      for (const commit of rest) results.push(this.#commitOne(commit, epoch, nowMs));
+    }
+    this.#finish(group.filter((_, index) => results[index] === COMMITTED));
     return results;
   }
 
-  /** The short way of a first index: a component that has no record, with nothing that could fence it, costs one insert. */
-  #insertNew(commit: Commit, path: SplitPath, epoch: number, nowMs: number): boolean {
-    const { components, removals, work } = this.#tables;
-    if (commit.kind !== 'replace' || commit.base !== undefined || commit.token.epoch < epoch) return false;
-    if (!removals.isEmpty) return false;
-    const blank = components.blank(path, commit.item !== undefined);
-    const row = { ...rowAfter(commit, blank, nowMs), memoised: memoisedAfter(commit) };
-    if (!components.insertNew(row)) return false;
-    if (commit.memo !== undefined) this.#tables.memo.change(row.id, commit.memo, false, nowMs);
-    components.hold(row.id, true, commit.rows, valueText(commit));
-    if (commit.settles !== undefined) work.settle(path, commit.settles);
-    return true;
+  /** What follows from `from` on of components that probably have no record and that nothing could fence. */
+  #firsts(group: readonly Commit[], from: number, epoch: number): Replace[] {
+    const firsts: Replace[] = [];
+    if (!this.#tables.removals.isEmpty) return firsts;
+    for (let at = from; at < group.length; at += 1) {
+      const commit = group[at] as Commit;
+      if (commit.kind !== 'replace' || commit.base !== undefined || commit.token.epoch < epoch) break;
+      firsts.push(commit);
+    }
+    return firsts;
+  }
+
+  /** The short way of a first index: these cost a share of one statement. Answers how many of them went this way, before one that has a record. */
+  #insertFirsts(firsts: readonly Replace[], nowMs: number): number {
+    const { components } = this.#tables;
+    const rows = firsts.map((commit) => firstRow(commit, components.place(splitPath(commit.path)), nowMs));
+    const inserted = components.insertNew(rows);
+    for (let at = 0; at < inserted; at += 1)
+      this.#finishFirst(firsts[at] as Replace, (rows[at] as PlacedRow).id, nowMs);
+    return inserted;
+  }
+
+  #finishFirst(commit: Replace, id: number, nowMs: number): void {
+    if (commit.memo !== undefined) this.#tables.memo.change(id, commit.memo, false, nowMs);
+    this.#tables.components.hold(id, true, commit.rows, valueText(commit));
+  }
+
+  #commitOne(commit: Commit, epoch: number, nowMs: number): CommitResult {
+    const path = splitPath(commit.path);
+    const row = this.#tables.components.find(path);
+    const refused = this.#refuse(commit.path, commit.token, row, epoch);
+    if (refused !== undefined) return refused;
+    if (isMoved(commit, row && { token: row.token, hasSucceeded: hasSucceeded(row) })) return MOVED;
+    this.#write(commit, path, row, nowMs);
+    return COMMITTED;
+  }
+
+  /** What is done once for all that were committed. */
+  #finish(committed: readonly Commit[]): void {
+    this.#tables.work.settleAll(committed.filter((commit) => commit.settles !== undefined) as Settled[]);
+    this.#applyShared(committed.flatMap((commit) => ('changes' in commit ? [...commit.changes] : [])));
   }
 
   #applyShared(changes: readonly Change[]): void {
@@ -162,6 +183,3 @@ export class Commits {
 }
 
 const valueText = ({ value }: Replace): string | undefined => (value === undefined ? undefined : JSON.stringify(value));
-
-const memoisedAfter = ({ memo }: Replace): boolean =>
-  memo !== undefined && (memo.put.length > 0 || memo.uses.length > 0);

@@ -1,5 +1,5 @@
 // Rows of components and items: reading them, writing them, comparing a listing with them.
-import type { Sqlite } from '../../database/index.ts';
+import { BulkInsert, type Sqlite } from '../../database/index.ts';
 import type { ComponentRecord, ItemRecord } from '../../execute/index.ts';
 import type { FencingToken } from '../../protocol/index.ts';
 import { joinPath, type SplitPath, segmentKey, splitPath } from '../names.ts';
@@ -16,10 +16,10 @@ export interface PlacedRow extends Row {
 const COLUMNS =
   'id, parent, key, is_item, status, version, fingerprint, hash, epoch, run, attempt, committed_at, seen_at, failures, losses, memoised, error';
 /** The key of a row never changes, so an update leaves the indexes alone. */
-const INSERT = `INSERT INTO components(${COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`;
-const INSERT_NEW = `${INSERT} ON CONFLICT(parent, key) DO NOTHING`;
+const INSERT = `INSERT INTO components(${COLUMNS})`;
+const VALUES = '(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)';
 const FIND = `SELECT ${COLUMNS} FROM components WHERE parent = ? AND key = ?`;
-const WRITE = `${INSERT}
+const WRITE = `${INSERT} VALUES ${VALUES}
   ON CONFLICT(id) DO UPDATE SET (is_item, status, version, fingerprint, hash, epoch, run, attempt, committed_at, seen_at, failures, losses, memoised, error)
   = (excluded.is_item, excluded.status, excluded.version, excluded.fingerprint, excluded.hash, excluded.epoch, excluded.run, excluded.attempt,
      excluded.committed_at, excluded.seen_at, excluded.failures, excluded.losses, excluded.memoised, excluded.error)`;
@@ -28,11 +28,13 @@ export class Components {
   readonly parents: Interned;
   readonly ids: Ids;
   readonly #database: Sqlite;
+  readonly #inserter: BulkInsert;
   /** Most states never have one: then nothing is asked of the table. Only the writer can know. */
   #mayHaveIntents: boolean;
 
   constructor(database: Sqlite) {
     this.#database = database;
+    this.#inserter = new BulkInsert(database, INSERT, VALUES);
     this.parents = new Interned(database, 'parents', 'path');
     this.ids = new Ids(database);
     this.#mayHaveIntents = database.readOnly || database.hasRows('intents');
@@ -61,14 +63,22 @@ export class Components {
     this.#database.sql(WRITE).run(...cellsOf(row));
   }
 
-  /** Inserts a row unless its path has one; answers whether it did. */
-  insertNew(row: PlacedRow): boolean {
-    return Number(this.#database.sql(INSERT_NEW).run(...cellsOf(row)).changes) > 0;
+  /** Inserts rows until one of them has a path that is taken; answers how many it inserted. */
+  insertNew(rows: readonly PlacedRow[]): number {
+    const cells: Cells[number][] = [];
+    for (const row of rows) addCells(cells, row);
+    return this.#inserter.insert(cells);
+  }
+
+  /** Where the row of a path that has none will stand. */
+  place(path: SplitPath): Pick<PlacedRow, 'id' | 'parent' | 'key'> {
+    return { id: this.ids.next(), parent: this.parents.ensure(path.parent), key: path.segment };
   }
 
   /** A blank row for a path that has none; not written yet. */
   blank(path: SplitPath, isItem: boolean): PlacedRow {
-    return { ...blankRow(this.ids.next(), path.segment, isItem), parent: this.parents.ensure(path.parent) };
+    const { id, parent, key } = this.place(path);
+    return { ...blankRow(id, key, isItem), parent };
   }
 
   remove(row: PlacedRow, path: string): void {
@@ -178,9 +188,15 @@ type Cells = [
   error: string | null,
 ];
 
-function cellsOf(row: PlacedRow): Cells {
+function cellsOf(row: PlacedRow): Cells[number][] {
+  const cells: Cells[number][] = [];
+  addCells(cells, row);
+  return cells;
+}
+
+function addCells(cells: Cells[number][], row: PlacedRow): void {
   const { epoch, run, attempt } = row.token;
-  return [
+  cells.push(
     row.id,
     row.parent,
     row.key,
@@ -198,7 +214,7 @@ function cellsOf(row: PlacedRow): Cells {
     row.losses,
     row.memoised ? 1 : 0,
     row.error,
-  ];
+  );
 }
 
 function toRow(cells: unknown): PlacedRow {

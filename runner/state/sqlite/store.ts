@@ -245,7 +245,7 @@ export class SqliteState implements StateStore {
   }
 
   async enter(offers: readonly NewWork[]): Promise<readonly Entered[]> {
-    return this.#write(({ work }) => offers.map((offer) => work.enter(offer)));
+    return this.#write(({ work }) => work.enter(offers));
   }
 
   async takeWork(update: string, afterSeq: number, limit: number): Promise<readonly WorkEntry[]> {

@@ -1,16 +1,18 @@
 // The work list: what is wanted of each item, by which update. Rules W1 to W5 are those of the port.
-import type { Sqlite } from '../../database/index.ts';
-import type { Entered, NewWork, WorkEntry } from '../../execute/index.ts';
-import { keySegment, type SplitPath, segmentKey, sourcePath } from '../names.ts';
+import { BulkInsert, type Sqlite } from '../../database/index.ts';
+import type { Commit, Entered, NewWork, WorkEntry } from '../../execute/index.ts';
+import { keySegment, type SplitPath, segmentKey, sourcePath, splitPath } from '../names.ts';
 import { decide, type Entry } from '../offers.ts';
 import type { Components } from './components.ts';
 import { Interned } from './interned.ts';
 
 const COLUMNS = 'seq, parent, key, owner, is_delete, version, size, reprocess, fresh, seen_at, started, losses';
-const INSERT = `INSERT INTO work(${COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,0,0) ON CONFLICT(parent, key) DO NOTHING`;
+const INSERT = `INSERT INTO work(${COLUMNS})`;
+const VALUES = '(?,?,?,?,?,?,?,?,?,?,0,0)';
 const FIND = `SELECT ${COLUMNS} FROM work WHERE parent = ? AND key = ?`;
 const TAKE = `SELECT ${COLUMNS} FROM work WHERE owner = ? AND seq > ? ORDER BY seq LIMIT ?`;
 const SETTLE = 'DELETE FROM work WHERE parent = ? AND key = ? AND owner = ?';
+const SETTLE_RANGE = 'DELETE FROM work WHERE owner = ? AND seq BETWEEN ? AND ?';
 const START = 'UPDATE work SET started = 1 WHERE parent = ? AND key = ? AND owner = ?';
 
 type Cells = [
@@ -33,14 +35,21 @@ interface Key {
   readonly key: string;
 }
 
+/** What takes an entry off. */
+export type Settled = Pick<Commit, 'path' | 'settlesSeq'> & { readonly settles: string };
+
+type Cell = string | number | null;
+
 export class WorkList {
   readonly owners: Interned;
   readonly #database: Sqlite;
+  readonly #inserter: BulkInsert;
   readonly #components: Components;
   #lastSeq: number;
 
   constructor(database: Sqlite, components: Components) {
     this.#database = database;
+    this.#inserter = new BulkInsert(database, INSERT, VALUES);
     this.#components = components;
     this.owners = new Interned(database, 'owners', 'name');
     const [last] = database.sql('SELECT ifnull(max(seq), 0) FROM work').get() as unknown as [number];
@@ -53,40 +62,50 @@ export class WorkList {
     this.owners.forget();
   }
 
-  /** Mostly nothing is there, so it is looked only after an insert that found something. */
-  enter(offer: NewWork): Entered {
+  /** Mostly nothing is there of what a listing offers, so it is looked only after an insert that met something. */
+  enter(offers: readonly NewWork[]): Entered[] {
+    const firsts = offers.every(({ action }) => action === 'process') ? this.#insertFirsts(offers) : [];
+    return offers.map((offer, index) => firsts[index] ?? this.#enterOne(offer));
+  }
+
+  #insertFirsts(offers: readonly NewWork[]): Entered[] {
+    const cells: Cell[] = [];
+    const first = this.#lastSeq + 1;
+    offers.forEach((offer, index) => {
+      this.#addCells(cells, first + index, offer, offer.reprocess === true);
+    });
+    const inserted = this.#inserter.insert(cells);
+    this.#lastSeq += inserted;
+    return Array.from({ length: inserted }, (_, index) => ({ kind: 'entered', seq: first + index }));
+  }
+
+  #enterOne(offer: NewWork): Entered {
     const path = { parent: sourcePath(offer.source), segment: keySegment(offer.key) };
-    if (offer.action === 'process') {
-      const seq = this.#insert(offer, path, false);
-      if (seq !== undefined) return { kind: 'entered', seq };
-    }
     const there = this.#find(path);
     const item = offer.action === 'delete' ? this.#components.find(path) : undefined;
     const decision = decide(offer, there && entryOf(there), item?.seenAtMs);
     if (decision === 'known' || decision === 'older') return { kind: decision };
     if (there !== undefined) this.#database.sql(SETTLE).run(there[1], there[2], there[3]);
-    const seq = this.#insert(offer, path, there?.[7] === 1) as number;
+    const seq = ++this.#lastSeq;
+    const cells: Cell[] = [];
+    this.#addCells(cells, seq, offer, there?.[7] === 1 || offer.reprocess === true);
+    this.#inserter.insert(cells);
     return there === undefined ? { kind: 'entered', seq } : { kind: 'tookOver', seq, from: this.owners.text(there[3]) };
   }
 
-  /** Number of the new entry; undefined: the key has one. */
-  #insert(offer: NewWork, path: SplitPath, reprocess: boolean): number | undefined {
-    const { changes } = this.#database
-      .sql(INSERT)
-      .run(
-        this.#lastSeq + 1,
-        this.#components.parents.ensure(path.parent),
-        path.segment,
-        this.owners.ensure(offer.update),
-        offer.action === 'delete' ? 1 : 0,
-        offer.version,
-        offer.sizeBytes ?? null,
-        reprocess || offer.reprocess ? 1 : 0,
-        offer.fresh ? 1 : 0,
-        offer.seenAtMs,
-      );
-    if (Number(changes) === 0) return undefined;
-    return ++this.#lastSeq;
+  #addCells(cells: Cell[], seq: number, offer: NewWork, reprocess: boolean): void {
+    cells.push(
+      seq,
+      this.#components.parents.ensure(sourcePath(offer.source)),
+      keySegment(offer.key),
+      this.owners.ensure(offer.update),
+      offer.action === 'delete' ? 1 : 0,
+      offer.version,
+      offer.sizeBytes ?? null,
+      reprocess ? 1 : 0,
+      offer.fresh === true ? 1 : 0,
+      offer.seenAtMs,
+    );
   }
 
   #find(path: SplitPath): Cells | undefined {
@@ -134,6 +153,22 @@ export class WorkList {
     const owner = this.owners.find(update);
     if (parent === undefined || owner === undefined) return;
     this.#database.sql(SETTLE).run(parent, path.segment, owner);
+  }
+
+  /** Entries that were entered one after another mostly end together: then one statement takes them off. */
+  settleAll(settled: readonly Settled[]): void {
+    const byOwner = new Map<string, number[]>();
+    for (const { path, settles, settlesSeq } of settled) {
+      const seqs = byOwner.get(settles);
+      if (settlesSeq === undefined) this.settle(splitPath(path), settles);
+      else if (seqs === undefined) byOwner.set(settles, [settlesSeq]);
+      else seqs.push(settlesSeq);
+    }
+    for (const [update, seqs] of byOwner) {
+      const owner = this.owners.find(update);
+      if (owner === undefined) continue;
+      for (const [first, last] of rangesOf(seqs)) this.#database.sql(SETTLE_RANGE).run(owner, first, last);
+    }
   }
 
   drop(update: string, item: Key): void {
@@ -184,6 +219,17 @@ export class WorkList {
       losses,
     };
   }
+}
+
+/** The least and the greatest of each row of numbers without a gap. */
+function rangesOf(seqs: number[]): [first: number, last: number][] {
+  const ranges: [number, number][] = [];
+  for (const seq of seqs.sort((a, b) => a - b)) {
+    const range = ranges.at(-1);
+    if (range !== undefined && range[1] + 1 === seq) range[1] = seq;
+    else ranges.push([seq, seq]);
+  }
+  return ranges;
 }
 
 function entryOf(cells: Cells): Entry {
