@@ -6,6 +6,8 @@ export type CancelTimer = () => void;
 export interface Clock {
   /** Milliseconds of the epoch. */
   nowMs(): number;
+  /** Milliseconds with fractions since some moment, never going back: for durations. Absent: `nowMs` is as fine as it gets. */
+  fineMs?(): number;
   /** Calls `wake` once after `delayMs`. Timers never keep the process alive by themselves. */
   after(delayMs: number, wake: () => void): CancelTimer;
 }
@@ -13,6 +15,7 @@ export interface Clock {
 /** The machine's clock. */
 export const systemClock: Clock = {
   nowMs: () => Date.now(),
+  fineMs: () => performance.now(),
   after: (delayMs, wake) => {
     const timer = setTimeout(wake, delayMs);
     timer.unref();

@@ -11,6 +11,7 @@ const EVENTS = [
   'lost',
   'runnerJoined',
   'runnerLeft',
+  'measured',
 ] as const satisfies readonly (keyof DispatchEvents)[];
 
 /** Tells each of them in this order; an event that nobody follows stays absent and costs nothing. */

@@ -5,9 +5,11 @@ import type { Clock } from '../clock.ts';
 import type { Json, RunError } from '../protocol/index.ts';
 import { Cancelled } from './cancellation.ts';
 import { RunFailure, toRunError } from './failure.ts';
+import type { Meter } from './meter.ts';
 import type { RetrySettings } from './ports.ts';
 import { countFailure, decideRetry, type Tries } from './retry.ts';
 import type { Run } from './run.ts';
+import type { Services } from './services.ts';
 
 /** Ends an attempt that waits too long to keep its slot. */
 export class Parked extends Error {
@@ -37,13 +39,15 @@ export class Attempts {
   readonly #run: Run;
   readonly #clock: Clock;
   readonly #random: () => number;
+  readonly #meter: Meter;
   /** Tries by place; made with the first failure. */
   #tries: Map<string, Tries> | undefined;
 
-  constructor(run: Run, clock: Clock, random: () => number) {
+  constructor(run: Run, { clock, random, meter }: Pick<Services, 'clock' | 'random' | 'meter'>) {
     this.#run = run;
     this.#clock = clock;
     this.#random = random;
+    this.#meter = meter;
   }
 
   /** `at` names the place in the run, the same in each attempt; `step` is for people. Throws RunFailure, Parked or Cancelled. */
@@ -67,7 +71,10 @@ export class Attempts {
     this.#tries.set(at, tries);
     const decision = decideRetry(error, tries, settings, nowMs, this.#random);
     if (decision.kind === 'giveUp') throw new RunFailure(error);
-    if (decision.kind === 'again') return this.#run.cancellation.sleep(this.#clock, decision.waitMs);
+    if (decision.kind === 'again') {
+      this.#meter.retried(error.class);
+      return this.#run.cancellation.sleep(this.#clock, decision.waitMs);
+    }
     await this.#run.drained();
     throw new Parked(decision.waitMs, error, { at, ...tries });
   }

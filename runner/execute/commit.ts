@@ -42,13 +42,21 @@ export class Committer {
   readonly #state: StateStore;
   readonly #clock: Clock;
   readonly #gather: Gather;
+  readonly #committed: (components: number) => void;
   #waiting: Waiting[] = [];
   #groups = 0;
   #isGathering = false;
 
-  constructor(state: StateStore, clock: Clock, gather: Gather = afterThisTurn) {
+  /** `committed` hears of each transaction. */
+  constructor(
+    state: StateStore,
+    clock: Clock,
+    committed: (components: number) => void = () => {},
+    gather: Gather = afterThisTurn,
+  ) {
     this.#state = state;
     this.#clock = clock;
+    this.#committed = committed;
     this.#gather = gather;
   }
 
@@ -147,6 +155,7 @@ export class Committer {
     if (group.length === 0) return;
     try {
       const results = await this.#state.commit(group.map((waiting) => waiting.pending.commit));
+      this.#committed(group.length);
       group.forEach((waiting, index) => {
         const result = results[index] as CommitResult;
         settled(waiting).resolve(waiting.pending.outside.length > 0 ? { ...result, applied: true } : result);

@@ -6,6 +6,7 @@ import type { ItemContent, Source } from './ports.ts';
 import { DEFAULT_RETRY } from './retry.ts';
 import type { Run } from './run.ts';
 import type { Services } from './services.ts';
+import { timed } from './timed.ts';
 
 export class Content {
   readonly #run: Run;
@@ -48,7 +49,9 @@ export class Content {
   #readOnce(maxBytes: number): Promise<ItemContent | undefined> {
     const { cancellation } = this.#run;
     const { key, version } = this.#item;
-    return cancellation.race(this.#source.read(key, version, { signal: cancellation.signal, maxBytes }));
+    const read = (): Promise<ItemContent | undefined> =>
+      cancellation.race(this.#source.read(key, version, { signal: cancellation.signal, maxBytes }));
+    return timed(this.#run.times, 'read', 'read', read);
   }
 }
 

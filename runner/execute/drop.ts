@@ -43,7 +43,7 @@ async function removeOne(run: Run, services: Services, path: string): Promise<Ru
   const opened = await run.cancellation.race(services.opener.ask(ref));
   const isDrop = input !== undefined;
   const settles = opened.work === undefined ? {} : { settles: opened.work.update };
-  const attempts = new Attempts(run, services.clock, services.random);
+  const attempts = new Attempts(run, services);
   const result = await removeComponent(run, services, attempts, { ref, opened, isDrop, ...settles });
   if (result === 'superseded') return { kind: 'superseded' };
   return { kind: 'done', counts: { ...NO_COUNTS, deleted: isItem && result === 'removed' ? 1 : 0 } };

@@ -35,7 +35,7 @@ async function produce(run: Run, services: Services, memo: RunMemo): Promise<Run
   const { component: index, element } = elementInput(input);
   const component = services.plan.components[index] as CompiledComponent;
   const opened = await run.cancellation.race(services.opener.ask({ path }));
-  const attempts = new Attempts(run, services.clock, services.random);
+  const attempts = new Attempts(run, services);
   const item = { source, key, version: '' };
   const content = new Content(run, sourceOf(services, source), attempts, item);
   const nested = new Nested(run, services, { path });

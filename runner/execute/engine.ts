@@ -14,6 +14,7 @@ import type { CardGrant, FencingToken, RunNumber, Runner, RunOrder, RunOutcome, 
 import { NO_COUNTS } from '../protocol/index.ts';
 import { afterThisCode, afterThisTurn, Batcher } from './batch.ts';
 import { CardDesk } from './cards.ts';
+import { Choice } from './choice.ts';
 import { Committer } from './commit.ts';
 import { executeCycle } from './cycle.ts';
 import { executeDrop, isItemDelete } from './drop.ts';
@@ -21,6 +22,7 @@ import { executeElement } from './element.ts';
 import { Endurance } from './endurance.ts';
 import { toRunError } from './failure.ts';
 import { ItemRun } from './item.ts';
+import { Meter } from './meter.ts';
 import { executeModule } from './module.ts';
 import { Notes } from './notes.ts';
 import { executePipeline } from './pipeline.ts';
@@ -75,7 +77,7 @@ export class Engine implements Runner {
 
   start(order: RunOrder): void {
     const { uplink, clock } = this.#services;
-    const run = new Run(order, uplink, clock.nowMs());
+    const run = new Run(order, uplink, clock);
     this.#runs.get(run.number)?.cancel('a later attempt of the same run began');
     this.#runs.set(run.number, run);
     this.#endurance.watch();
@@ -117,7 +119,15 @@ export class Engine implements Runner {
     this.#runs.delete(run.number);
     if (this.#runs.size === 0) this.#endurance.rest();
     if (run.isRoot) this.#services.workers.delete(run.order.update);
-    this.#services.uplink.exited(run.number, outcome);
+    this.#tell(run, outcome);
+  }
+
+  #tell(run: Run, outcome: RunOutcome): void {
+    const { uplink, choice, meter } = this.#services;
+    if (run.times === undefined) uplink.exited(run.number, outcome);
+    else uplink.exited(run.number, outcome, choice.traceOf(run.order, run.times, outcome));
+    const stats = meter.take(this.#runs.size === 0);
+    if (stats !== undefined) uplink.measured?.(stats);
   }
 
   #perform(run: Run): Promise<RunOutcome> {
@@ -161,6 +171,7 @@ const NOBODY = new Proxy({} as Uplink, {
 function servicesOf(options: EngineOptions): Services {
   const { state, clock } = options;
   const plan = compilePlan(options.plan);
+  const meter = new Meter(clock);
   const services: Services = {
     state,
     uplink: NOBODY,
@@ -176,7 +187,7 @@ function servicesOf(options: EngineOptions): Services {
       sizeMax: OPEN_BATCH_MAX,
       gather: afterThisTurn,
     }),
-    committer: new Committer(state, clock),
+    committer: new Committer(state, clock, (components) => meter.committed(components)),
     memo: {
       entries: new Batcher((keys: readonly string[]) => state.memo.get(keys), {
         sizeMax: MEMO_BATCH_MAX,
@@ -185,6 +196,8 @@ function servicesOf(options: EngineOptions): Services {
       targets: plan.targets.filter((target) => target.keepsVectors),
     },
     notes: new Notes(),
+    choice: new Choice(),
+    meter,
     sweeper: new Sweeper(state, clock),
     workers: new Map(),
     fresh: new Map(),

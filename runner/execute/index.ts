@@ -1,3 +1,4 @@
+export { callFor } from './calls.ts';
 export { Engine, type EngineOptions } from './engine.ts';
 export { planFingerprint } from './plan.ts';
 export type * from './ports.ts';

@@ -86,7 +86,7 @@ export class ItemRun {
     this.#source = run.order.source ?? '';
     this.#key = run.order.key ?? '';
     this.#ref = { path: run.order.path, item: { source: this.#source, key: this.#key } };
-    this.#attempts = new Attempts(run, services.clock, services.random);
+    this.#attempts = new Attempts(run, services);
   }
 
   async execute(): Promise<RunOutcome> {

@@ -12,6 +12,8 @@ import type { Comparison, Extent, ListedItem, NewWork, SourcePlan } from './port
 import type { Run } from './run.ts';
 import type { Services } from './services.ts';
 import type { Tally } from './tally.ts';
+import { timed } from './timed.ts';
+import type { RunTimes } from './times.ts';
 import type { Worker } from './worker.ts';
 
 export class Listing {
@@ -23,6 +25,7 @@ export class Listing {
   readonly #worker: Worker;
   readonly #seen = new Bitmap();
   #seenKnown = 0;
+  #listed = 0;
 
   constructor(run: Run, services: Services, plan: SourcePlan, tally: Tally, worker: Worker) {
     this.#run = run;
@@ -35,12 +38,19 @@ export class Listing {
 
   /** Answers the deletes that wait for consent. Throws what the source threw. */
   async list(): Promise<HeldDeletes | undefined> {
+    const { times } = this.#run;
     const end = await this.#services.listings.take(this.#source, this.#run.cancellation);
     try {
-      return await this.#list();
+      return await timed(times, 'list', this.#source, () => this.#list());
     } finally {
       end();
+      if (times !== undefined) this.#describe(times);
     }
+  }
+
+  #describe(times: RunTimes): void {
+    const revision = this.#plan.source.revision?.();
+    times.describe('list', { count: this.#listed, ...(revision === undefined ? {} : { detail: revision }) });
   }
 
   async #list(): Promise<HeldDeletes | undefined> {
@@ -76,6 +86,7 @@ export class Listing {
 
   async #compare(batch: readonly ListedItem[], before: Extent): Promise<void> {
     if (batch.length === 0) return;
+    this.#listed += batch.length;
     const { state, plan } = this.#services;
     const { cancellation } = this.#run;
     const { fingerprint } = itemComponent(plan);

@@ -128,6 +128,7 @@ class Call implements RunHost {
       settings: step.settings,
       signal: this.signal,
       reprocess: run.reprocess,
+      traceparent: run.times?.traceparent,
       content: async (maxBytes = CONTENT_MAX_BYTES) => (await content.need(maxBytes)).bytes,
       log: (text) => services.notes.add(item, String(text)),
       withCard: (body) => this.withCard(body),

@@ -5,6 +5,7 @@ import { type Called, callUser, problemOf } from './module-host.ts';
 import type { Nested } from './nested.ts';
 import type { CompiledModule } from './plan.ts';
 import { DEFAULT_RETRY } from './retry.ts';
+import { timed } from './timed.ts';
 import type { CallPlace, Workplace } from './workplace.ts';
 
 /** Calls the function, again where a failure's class says so. `index`: of the step, for what a parked attempt goes on with. */
@@ -17,10 +18,12 @@ export function callModuleStep(
 ): Promise<Called<readonly Element[]>> {
   if (nested === undefined) throw new RunFailure({ class: 'internal', message: 'a module was called without a place' });
   const callPlace: CallPlace = { ...place, step, nested };
-  return place.attempts.try(`${index} module`, 'module', step.retry ?? DEFAULT_RETRY, async () => {
+  const call = async (): Promise<Called<readonly Element[]>> => {
     const { value, rows } = await callUser(callPlace, step.entry, elements);
     return { value: checked(value, step), rows };
-  });
+  };
+  const body = () => timed(place.run.times, 'step', 'module', call, elements.length);
+  return place.attempts.try(`${index} module`, 'module', step.retry ?? DEFAULT_RETRY, body);
 }
 
 function checked(value: unknown, { module, entry }: CompiledModule): readonly Element[] {

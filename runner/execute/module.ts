@@ -15,6 +15,7 @@ import { DEFAULT_RETRY } from './retry.ts';
 import type { Run } from './run.ts';
 import type { Services } from './services.ts';
 import { settle } from './settle.ts';
+import { timed } from './timed.ts';
 import type { CallPlace } from './workplace.ts';
 
 export async function executeModule(run: Run, services: Services): Promise<RunOutcome> {
@@ -39,15 +40,18 @@ async function produce(run: Run, services: Services, memo: RunMemo): Promise<Run
   const { module, call, input } = run.order.input as unknown as ModuleInput;
   const step = stepOf(services, module);
   const opened = await run.cancellation.race(services.opener.ask({ path }));
-  const attempts = new Attempts(run, services.clock, services.random);
+  const attempts = new Attempts(run, services);
   const item = { source, key, version: '' };
   const content = new Content(run, sourceOf(services, source), attempts, item);
   const nested = new Nested(run, services, { path });
   const place: CallPlace = { run, services, attempts, item, content, memo, step, nested };
-  const { value, rows } = await attempts.try('body', 'module', step.retry ?? DEFAULT_RETRY, async () => {
+  const body = async () => {
     const called = await callUser(place, call, input);
     return { rows: called.rows, value: checked(called.value, call) };
-  });
+  };
+  const { value, rows } = await attempts.try('body', 'module', step.retry ?? DEFAULT_RETRY, () =>
+    timed(run.times, 'step', call, body),
+  );
   await nested.ended();
   await nested.deleteOthers();
   const finished = {

@@ -164,6 +164,8 @@ export interface StepContext {
   readonly memo: Memo;
   /** Tells people a fact about the item that is no error, such as "is binary". The engine keeps a bounded number. */
   note?(text: string): void;
+  /** What the step tells of its requests to something outside. */
+  readonly calls?: StepCalls;
   /** Update that the run belongs to. Calls of different updates never share a batch that holds a card (G3). */
   readonly update: string;
   /**
@@ -171,6 +173,16 @@ export interface StepContext {
    * time. `signal`: while the share is waited for; a batch gives its own, since it goes on without its oldest caller. Default: the step's.
    */
   withCard<T>(body: (cards: CardGrant | undefined) => Promise<T>, signal?: AbortSignal): Promise<T>;
+}
+
+/** For metrics and for the trace of the run's update; see `callFor`. */
+export interface StepCalls {
+  /** W3C trace context to send along; undefined: the run is not traced. */
+  readonly traceparent: string | undefined;
+  /** A request begins: a span of the run, if it is traced. The answer ends it, with what was thrown if it failed. */
+  begin(name: string, count: number): (thrown?: unknown) => void;
+  /** A request ended: counted. */
+  ended(thrown?: unknown): void;
 }
 
 /** One verb of a Pipeline, made once per runner and shared by all runs. */

@@ -1,12 +1,16 @@
 // One execution of a component on this runner: its order, its newest token, its cancellation and the children that it mounted.
+import type { Clock } from '../clock.ts';
 import { compareTokens, type FencingToken, type RunNumber, type RunOrder, type Uplink } from '../protocol/index.ts';
 import { Cancellation } from './cancellation.ts';
 import { Mounts } from './mounts.ts';
+import { RunTimes } from './times.ts';
 
 export class Run {
   readonly order: RunOrder;
   readonly cancellation = new Cancellation();
   readonly startedAtMs: number;
+  /** Where its time goes; undefined: its update is not traced. */
+  readonly times: RunTimes | undefined;
   /** Full reprocess: by order, or because the work list asks for it. */
   reprocess: boolean;
   /** The state knows that the component is about to change below; for roots that stand for no component, from the start. */
@@ -18,11 +22,12 @@ export class Run {
   #mounts: Mounts | undefined;
   #onRenewed: (() => void)[] | undefined;
 
-  constructor(order: RunOrder, uplink: Uplink, nowMs: number) {
+  constructor(order: RunOrder, uplink: Uplink, clock: Clock) {
     this.order = order;
     this.reprocess = order.reprocess === true;
     this.isMarked = order.kind === 'delete' && order.key === undefined;
-    this.startedAtMs = nowMs;
+    this.startedAtMs = clock.nowMs();
+    this.times = RunTimes.of(order, clock);
     this.#uplink = uplink;
     this.#token = order.token;
   }

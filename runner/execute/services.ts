@@ -3,8 +3,10 @@ import type { Clock } from '../clock.ts';
 import type { Uplink } from '../protocol/index.ts';
 import type { Batcher } from './batch.ts';
 import type { CardDesk } from './cards.ts';
+import type { Choice } from './choice.ts';
 import type { Committer } from './commit.ts';
 import type { MemoSources } from './memo.ts';
+import type { Meter } from './meter.ts';
 import type { Notes } from './notes.ts';
 import type { CompiledPlan } from './plan.ts';
 import type {
@@ -38,6 +40,9 @@ export interface Services {
   readonly cards: CardDesk;
   readonly sweeper: Sweeper;
   readonly notes: Notes;
+  /** Which traced runs tell where their time went. */
+  readonly choice: Choice;
+  readonly meter: Meter;
   /** Of the updates whose root run executes here, by update. */
   readonly workers: Map<string, Worker>;
   /**

@@ -9,6 +9,7 @@ import { DEFAULT_RETRY } from './retry.ts';
 import { isEmptyChange } from './rows.ts';
 import type { Run } from './run.ts';
 import type { Services } from './services.ts';
+import { timed } from './timed.ts';
 
 /** A record that moves more often than this under one run means that two runs fight over a component. */
 const MOVES_MAX = 8;
@@ -33,7 +34,8 @@ export async function settle(
     try {
       const building = build(opened, token);
       const pending = building instanceof Promise ? await building : building;
-      const result = await services.committer.commit(pending, cancellation);
+      const commit = (): Promise<Committed> => services.committer.commit(pending, cancellation);
+      const result = await timed(run.times, 'commit', 'commit', commit);
       if (result.kind === 'committed') return 'committed';
       if (result.kind === 'fenced' && result.by === 'token') {
         await repair(services, pending, result);

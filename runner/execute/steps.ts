@@ -6,12 +6,14 @@
 //   S4. A failing step is tried again by itself, with all that it put into the memo.
 import type { Element } from '../sdk/index.ts';
 import { StepError } from '../sdk/index.ts';
+import { callsOf } from './calls.ts';
 import { Cancelled } from './cancellation.ts';
 import { callModuleStep } from './module-step.ts';
 import type { Nested } from './nested.ts';
 import type { CompiledComponent, CompiledStep } from './plan.ts';
 import type { StepContext, Target } from './ports.ts';
 import { DEFAULT_RETRY } from './retry.ts';
+import { timed } from './timed.ts';
 import { addRows, type Exports, holdCard, type Workplace } from './workplace.ts';
 
 type CalledStep = Extract<CompiledStep, { readonly step: unknown }>;
@@ -42,7 +44,9 @@ function tryStep(
   elements: readonly Element[],
   place: Workplace,
 ): Promise<readonly Element[]> {
-  const body = (): Promise<readonly Element[]> => callStep(step, elements, place);
+  const { times } = place.run;
+  const body = (): Promise<readonly Element[]> =>
+    timed(times, 'step', step.verb, () => callStep(step, elements, place), elements.length);
   return place.attempts.try(`${index} ${step.verb}`, step.verb, step.retry ?? DEFAULT_RETRY, body);
 }
 
@@ -72,6 +76,9 @@ function contextOf(step: CalledStep, place: Workplace, signalOf: () => AbortSign
     reprocess: place.run.reprocess,
     content: (maxBytes) => place.content.need(maxBytes),
     memo: place.memo,
+    get calls() {
+      return callsOf(place.run, place.services);
+    },
     note: (text) => place.services.notes.add(place.item, text),
     update: place.run.order.update,
     withCard: (body, signal) => holdCard(step.gpuMilli, place, signal === undefined ? signalOf : () => signal, body),

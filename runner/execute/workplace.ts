@@ -8,6 +8,7 @@ import type { CompiledModule } from './plan.ts';
 import type { CardGrant, Target } from './ports.ts';
 import type { Run } from './run.ts';
 import type { Services } from './services.ts';
+import { timed } from './timed.ts';
 
 /** What the steps of a run work with. */
 export interface Workplace {
@@ -42,9 +43,10 @@ export async function holdCard<T>(
   wait = <H>(waiting: Promise<H>): Promise<H> => waiting,
 ): Promise<T> {
   if (gpuMilli === undefined) return body(undefined);
-  const held = await wait(services.cards.acquire(run.number, gpuMilli, signal()));
+  const acquire = () => wait(services.cards.acquire(run.number, gpuMilli, signal()));
+  const held = await timed(run.times, 'card', 'wait', acquire, gpuMilli);
   try {
-    return await body(held.grant);
+    return await timed(run.times, 'card', 'hold', () => body(held.grant), gpuMilli);
   } finally {
     held.release();
   }

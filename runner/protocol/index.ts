@@ -19,4 +19,5 @@ export * from './messages.ts';
 export { Outflow } from './outflow.ts';
 export * from './path.ts';
 export { decodeReport, encodeReport } from './report-codec.ts';
+export * from './trace-context.ts';
 export { deliverUp, UpWriter } from './up-codec.ts';

@@ -170,7 +170,7 @@ export interface RunSpan {
   /** Place in the list of the span that encloses it; absent: the run does. */
   readonly in?: number;
   /** Why it did not succeed. */
-  readonly failure?: RunError['class'];
+  readonly failure?: RunError['class'] | 'cancelled';
   /** How many it was of: elements of a step, items of a listing, parts of a batch, thousandths of a card. */
   readonly count?: number;
   /** What it was of, such as the commit that was listed. Never content, never a secret. */
@@ -198,8 +198,8 @@ export interface RunnerStats {
   readonly committed: number;
   /** Tries inside of runs that failed and were made again, by class. */
   readonly retries: { readonly [failure in RunError['class']]?: number };
-  /** Requests to something outside, by how they ended: `ok` or the class of the failure. */
-  readonly calls: { readonly [result in 'ok' | RunError['class']]?: number };
+  /** Requests to something outside, by how they ended: `ok`, or the class of the failure. */
+  readonly calls: { readonly [result in 'ok' | 'cancelled' | RunError['class']]?: number };
 }
 
 /** Deletes that wait for consent: `missing` of `known` items are not in the source any more. */

@@ -11,14 +11,7 @@ import {
   WordReader,
 } from './columns.ts';
 import { RunTraceSchema, type Stats, StatsSchema, type RunTrace as WireTrace } from './link_pb.ts';
-import {
-  COMMIT_BOUNDS,
-  type RunError,
-  type RunnerStats,
-  type RunSpan,
-  type RunSpanKind,
-  type RunTrace,
-} from './messages.ts';
+import { COMMIT_BOUNDS, type RunnerStats, type RunSpan, type RunSpanKind, type RunTrace } from './messages.ts';
 
 const KINDS: readonly RunSpanKind[] = ['list', 'read', 'step', 'card', 'call', 'commit'];
 
@@ -90,7 +83,7 @@ function nextSpan({ kinds, starts, durations, ins, counted, counts, texts }: Spa
   const [failure, detail] = [texts.next(), texts.next()];
   if (enclosing > 0) span.in = enclosing - 1;
   if (counted.next() > 0) span.count = count;
-  if (failure !== '') span.failure = failure as RunError['class'];
+  if (failure !== '') span.failure = failure as NonNullable<RunSpan['failure']>;
   if (detail !== '') span.detail = detail;
   return span;
 }

@@ -27,6 +27,8 @@ export interface ModuleContext {
   content(maxBytes?: number): Promise<Uint8Array>;
   /** Tells people a fact about the item that is no error. A bounded number is kept and printed after the update. */
   log(text: string): void;
+  /** W3C trace context of the step, to send along with requests; undefined: the update is not traced. */
+  readonly traceparent: string | undefined;
   /** Runs `body` while the step's share of a card (`gpu`) is held; without `gpu` at once. The body cannot mount. */
   withCard<T>(body: (cards: Cards | undefined) => Promise<T>): Promise<T>;
 }

@@ -33,6 +33,8 @@ export interface BatchOptions<Item> {
 export interface BatchCall<Context> {
   /** What the oldest caller of the batch passed along. */
   readonly context: Context;
+  /** What all callers of the batch passed along, in order, each once. */
+  readonly contexts: () => readonly Context[];
   /** Aborts when no caller waits for the batch any more. */
   readonly signal: AbortSignal;
 }
@@ -216,7 +218,8 @@ export class Batcher<Item, Result, Context = undefined> {
     }
     try {
       const items = live.map((entry) => entry.item);
-      settleAll(live, await this.#body(items, { context: oldest.context, signal: abort.signal }));
+      const contexts = () => [...new Set(live.map((entry) => entry.context))];
+      settleAll(live, await this.#body(items, { context: oldest.context, contexts, signal: abort.signal }));
     } catch (error) {
       if (!(error instanceof RetryWithSmallerBatch)) for (const entry of live) entry.reject(error);
       else if (live.length === 1) oldest.reject(error.cause ?? error);

@@ -3,7 +3,7 @@
 import type { BatchSpec, EmbedSpec } from '../../../crds/schema/index.ts';
 import { quantityBytes } from '../../../crds/schema/index.ts';
 import { type BatchCall, Batcher, BatchQueue, RetryWithSmallerBatch, StepError } from '../../sdk/index.ts';
-import type { Endpoint } from '../endpoint/endpoint.ts';
+import type { Endpoint, PostOptions } from '../endpoint/endpoint.ts';
 import { EndpointError } from '../endpoint/failure.ts';
 import { estimateTokens } from '../endpoint/tokens.ts';
 import { BatchSize } from './batch-size.ts';
@@ -70,10 +70,11 @@ export class OpenaiEmbedder implements Embedder {
 
   async #request(
     texts: readonly string[],
-    { context, signal }: BatchCall<EmbedCall>,
+    { context, contexts, signal }: BatchCall<EmbedCall>,
   ): Promise<readonly (Float32Array | StepError)[]> {
     try {
-      const reply = await context.withCard(() => this.#post(texts, signal));
+      const calls = contexts().map((one) => one.calls);
+      const reply = await context.withCard(() => this.#post(texts, signal, calls));
       const vectors = vectorsOf(reply, texts.length, this.#dimensions, this.#endpoint.name);
       this.#dimensions ??= vectors.find((vector) => vector instanceof Float32Array)?.length;
       this.#size.passed(texts.length);
@@ -87,18 +88,19 @@ export class OpenaiEmbedder implements Embedder {
     }
   }
 
-  async #post(texts: readonly string[], signal: AbortSignal): Promise<unknown> {
+  async #post(texts: readonly string[], signal: AbortSignal, calls: PostOptions['calls'] & {}): Promise<unknown> {
     const { spec, timeoutMs } = this.#settings;
     const encoding = this.#encoding;
     const width = spec.dimensions === undefined ? {} : { dimensions: spec.dimensions };
     const body = { model: spec.model, input: texts, encoding_format: encoding, ...width };
     const tokens = texts.reduce((sum, text) => sum + estimateTokens(text), 0);
     try {
-      return await this.#endpoint.post('/embeddings', body, { tokens, timeoutMs, signal });
+      const parts = texts.length;
+      return await this.#endpoint.post('/embeddings', body, { tokens, timeoutMs, signal, calls, parts });
     } catch (error) {
       if (encoding === 'float' || !refusesEncoding(error)) throw error;
       this.#encoding = 'float';
-      return this.#post(texts, signal);
+      return this.#post(texts, signal, calls);
     }
   }
 }

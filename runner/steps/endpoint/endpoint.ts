@@ -9,6 +9,7 @@
 import { Agent, errors, request } from 'undici';
 import type { EndpointSpec } from '../../../crds/schema/index.ts';
 import type { Clock } from '../../clock.ts';
+import { callFor, type StepCalls } from '../../execute/index.ts';
 import { RateLimiter, StepError } from '../../sdk/index.ts';
 import { EndpointError, refused } from './failure.ts';
 import { retryAfterMs } from './retry-after.ts';
@@ -41,6 +42,9 @@ export interface PostOptions {
   readonly tokens: number;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
+  /** Runs that the request serves, for their traces; its size in parts. */
+  readonly calls?: readonly (StepCalls | undefined)[];
+  readonly parts?: number;
 }
 
 /** Endpoints of a process; those with equal address and key share their connections and their rate. */
@@ -120,7 +124,8 @@ export class Endpoint {
     for (let pauses = 0; ; pauses++) {
       await this.#turn(options);
       try {
-        return await this.#send(path, payload, options);
+        const { calls = [], parts = 1 } = options;
+        return await callFor(calls, this.name, parts, () => this.#send(path, payload, options));
       } catch (error) {
         if (!(error instanceof EndpointError) || error.class !== 'rate-limited') throw error;
         const pauseMs = error.retryAfterMs ?? Math.min(SHORT_PAUSE_MS, FIRST_PAUSE_MS * 2 ** pauses);
@@ -148,6 +153,7 @@ export class Endpoint {
   async #send(path: string, payload: string, options: PostOptions): Promise<unknown> {
     const { clock, secret } = this.#deps;
     const { keyFrom, headers, url } = this.#settings;
+    const traceparent = options.calls?.[0]?.traceparent;
     const key = keyFrom === undefined ? undefined : await secret(keyFrom);
     const limit = new AbortController();
     const stopTimer = clock.after(options.timeoutMs, () => limit.abort());
@@ -157,6 +163,7 @@ export class Endpoint {
         dispatcher: this.#agent,
         headers: {
           ...headers,
+          ...(traceparent === undefined ? {} : { traceparent }),
           'content-type': 'application/json',
           ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
         },

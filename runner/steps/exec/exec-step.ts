@@ -69,7 +69,9 @@ class ExecRunner {
   }
 
   async run(elements: readonly Element[], context: StepContext): Promise<readonly Element[]> {
-    const result = await this.#batcher.call({ item: context.item, elements }, { context, signal: context.signal });
+    const { item, signal } = context;
+    const call = { item, elements, traceparent: context.calls?.traceparent };
+    const result = await this.#batcher.call(call, { context, signal });
     if (result instanceof StepError) throw result;
     return result;
   }

@@ -1,8 +1,8 @@
 // The lines between a runner and a program of an `exec` step: one JSON object a line, both ways, in UTF-8.
 //
-//   to the program    {"id": 1, "item": {"source", "key", "version"}, "elements": [...]}
+//   to the program    {"id": 1, "item": {"source", "key", "version"}, "elements": [...], "traceparent"?}
 //   from the program  {"id": 1, "elements": [...]}   or   {"id": 1, "error": "why", "class": "invalid"}
-//   with `batch`      {"id": 1, "calls": [{"item", "elements"}, ...]}
+//   with `batch`      {"id": 1, "calls": [{"item", "elements", "traceparent"?}, ...]}
 //                     {"id": 1, "results": [{"elements"} or {"error", "class"}, ...]}, one for each call, in order
 //
 // An element is {"text", "bytes" (base64), "place", "language", "vector" (numbers), "fields"}, every member optional. What the
@@ -12,6 +12,8 @@ import { type Element, type FailureClass, type FieldValue, type Item, type Place
 export interface ExecCall {
   readonly item: Item;
   readonly elements: readonly Element[];
+  /** W3C trace context, for requests that the program makes. */
+  readonly traceparent?: string | undefined;
 }
 
 export type ExecResult = readonly Element[] | StepError;
@@ -22,9 +24,10 @@ const WORDS_MAX = 500;
 
 /** The request line of one call, or of a batch. */
 export function requestLine(id: number, calls: readonly ExecCall[], isBatch: boolean): string {
-  const bodies = calls.map(({ item, elements }) => ({
+  const bodies = calls.map(({ item, elements, traceparent }) => ({
     item: { source: item.source, key: item.key, version: item.version },
     elements: elements.map(toWire),
+    ...(traceparent === undefined ? {} : { traceparent }),
   }));
   return `${JSON.stringify(isBatch ? { id, calls: bodies } : { id, ...bodies[0] })}\n`;
 }

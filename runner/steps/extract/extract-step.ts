@@ -4,7 +4,7 @@ import { hash } from 'node:crypto';
 import type { EndpointSpec, ExtractSpec } from '../../../crds/schema/index.ts';
 import type { Step, StepContext } from '../../execute/index.ts';
 import { Batcher, BatchQueue, type Element, StepError } from '../../sdk/index.ts';
-import type { Endpoint } from '../endpoint/endpoint.ts';
+import type { Endpoint, PostOptions } from '../endpoint/endpoint.ts';
 import { estimateTokens } from '../endpoint/tokens.ts';
 import { type AnswerReader, answerReader, contentOf, type Fields } from './answer.ts';
 import { Dialect } from './dialect.ts';
@@ -35,6 +35,9 @@ export function openExtract(settings: ExtractSettings, endpoint: Endpoint): Step
   };
 }
 
+/** On whose behalf a request is made. */
+type Call = Pick<PostOptions, 'signal' | 'calls'>;
+
 interface Message {
   readonly role: 'system' | 'user' | 'assistant';
   readonly content: string;
@@ -53,7 +56,10 @@ class Extractor {
     this.#read = read;
     // One text a request: a chat has no batches. The queue bounds how many are open.
     this.#calls = new Batcher(
-      async ([text = ''], { context, signal }) => [await context.withCard(() => this.#ask(text, signal))],
+      async ([text = ''], { context, signal }) => {
+        const call = { signal, calls: [context.calls] };
+        return [await context.withCard(() => this.#ask(text, call))];
+      },
       { maxSize: 1, queue: new BatchQueue(IN_FLIGHT_MAX) },
     );
   }
@@ -77,7 +83,7 @@ class Extractor {
     return withFields(element, fields);
   }
 
-  async #ask(text: string, signal: AbortSignal): Promise<Fields> {
+  async #ask(text: string, call: Call): Promise<Fields> {
     const { spec } = this.#settings;
     const messages: Message[] = [
       {
@@ -87,7 +93,7 @@ class Extractor {
       { role: 'user', content: text },
     ];
     for (let answers = 1; ; answers++) {
-      const content = contentOf(await this.#post(messages, signal), this.#endpoint.name);
+      const content = contentOf(await this.#post(messages, call), this.#endpoint.name);
       const answer = this.#read(content);
       if (answer.kind === 'fields') return answer.fields;
       if (answers >= ANSWERS_MAX) {
@@ -103,17 +109,17 @@ class Extractor {
     }
   }
 
-  async #post(messages: readonly Message[], signal: AbortSignal): Promise<unknown> {
+  async #post(messages: readonly Message[], call: Call): Promise<unknown> {
     const { spec, server, timeoutMs } = this.#settings;
     const asked = this.#dialect.members(spec.schema as object, spec.maxOutputTokens);
     const body = { model: server.model, messages, temperature: 0, ...asked };
     const input = messages.reduce((sum, { content }) => sum + estimateTokens(content), 0);
     try {
       const tokens = input + spec.maxOutputTokens;
-      return await this.#endpoint.post('/chat/completions', body, { tokens, timeoutMs, signal });
+      return await this.#endpoint.post('/chat/completions', body, { tokens, timeoutMs, ...call });
     } catch (error) {
       if (!this.#dialect.learns(error)) throw error;
-      return this.#post(messages, signal);
+      return this.#post(messages, call);
     }
   }
 }
