@@ -25,6 +25,7 @@ verify: node_modules/.installed ## Before a push: generated files, format, lint,
 	node scripts/generate.ts --check
 	biome check . --diagnostic-level=error
 	tsc --noEmit
+	tsc --noEmit --project operator/dashboard/page
 	node scripts/imports.ts
 
 generate: node_modules/.installed ## Write the generated files anew

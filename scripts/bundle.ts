@@ -1,8 +1,10 @@
 // Writes dist/: the program as JavaScript, for the images and the npm package. In the repository nothing is built.
 // Node strips no types below node_modules, so what is installed there has to be JavaScript.
 //   One file for the command line, one for each program that a worker thread runs; libraries stay outside.
-import { cpSync, rmSync } from 'node:fs';
+import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { build } from 'esbuild';
+import { BUNDLED, pageScript } from '../operator/dashboard/index.ts';
 
 /** Bundled name and source of every program. Workers find theirs beside the bundle by these names. */
 export const PROGRAMS: Readonly<Record<string, string>> = {
@@ -31,7 +33,16 @@ export async function bundle(outdir: string): Promise<void> {
     legalComments: 'none',
     logLevel: 'warning',
   });
+  await bundlePage(join(outdir, BUNDLED));
   cpSync('runner/steps/embed/models', `${outdir}/models`, { recursive: true }); // the embedder `local` reads it there
+}
+
+/** The dashboard's page, ready to be served. */
+async function bundlePage(folder: string): Promise<void> {
+  const page = 'operator/dashboard/page';
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'app.js'), await pageScript(`${page}/main.ts`));
+  for (const file of ['index.html', 'style.css']) cpSync(`${page}/${file}`, join(folder, file));
 }
 
 if (import.meta.main) await bundle('dist');

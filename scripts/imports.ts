@@ -93,6 +93,7 @@ export const HOMES: Readonly<Record<string, readonly string[]>> = {
   '@opentelemetry/': ['operator/telemetry', 'runner/telemetry'],
   '@connectrpc/': ['operator/gateway', 'runner/session', 'runner/protocol', 'cli'],
   '@bufbuild/': ['operator/gateway', 'operator/host', 'operator/standalone', 'runner/session', 'runner/protocol'],
+  esbuild: ['operator/dashboard'],
   commander: ['cli'],
   pg: ['runner/database', 'runner/state', 'runner/targets', 'runner/sources'],
   'node:sqlite': ['runner/database', 'runner/state'],

@@ -1,9 +1,11 @@
 // Serves the API of a process of this machine, and tells commands where it is.
 import { join } from 'node:path';
 import { type ApiOptions, createApi, serveApi } from '../../operator/api/index.ts';
+import { dashboardAssets } from '../../operator/dashboard/index.ts';
 import { CommandError } from '../exit.ts';
 import { programVersion } from '../version.ts';
 import { announce, newToken } from './place.ts';
+import { whatIf } from './what-if.ts';
 
 /** `off`, or an address and a port. */
 export const API_FLAG = '--api <host:port>';
@@ -16,7 +18,7 @@ export interface ServedApi {
   close(): Promise<void>;
 }
 
-export interface ServeOptions extends Omit<ApiOptions, 'access' | 'about' | 'takesActions'> {
+export interface ServeOptions extends Omit<ApiOptions, 'access' | 'about' | 'takesActions' | 'assets' | 'simulate'> {
   /** As given to `--api`. */
   readonly address: string;
   /** Folder for the file that tells commands the address and the token. */
@@ -34,6 +36,8 @@ export async function serveLocalApi({ address, folder, ...options }: ServeOption
     access: { isLoopback, token },
     about: `fairlead ${programVersion()}`,
     takesActions: true,
+    simulate: whatIf,
+    assets: await dashboardAssets(),
   });
   const server = await serveApi(api, host, port).catch((error: unknown) => {
     throw new CommandError(`--api ${address} cannot be opened: ${error instanceof Error ? error.message : error}`);
