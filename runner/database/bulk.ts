@@ -7,30 +7,28 @@ const SIZES = [64, 8, 1];
 
 export class BulkInsert {
   readonly #database: Sqlite;
-  /** Values of a row. */
-  readonly #width: number;
   /** By size. */
   readonly #statements: readonly string[];
 
   /** `head`: the statement up to its values; `row`: the values of one row, such as `(?, ?, 0)`. */
   constructor(database: Sqlite, head: string, row: string) {
     this.#database = database;
-    this.#width = row.split('?').length - 1;
     this.#statements = SIZES.map((size) => `${head} VALUES ${Array(size).fill(row).join(',')}`);
   }
 
   /**
-   * Inserts rows, given as the values of the first, of the second and so on. Answers how many were inserted: fewer than there are if one of
-   * the next 64 has a key that is taken, and then nothing of those that follow is written.
+   * Inserts rows, whose values `add` puts behind those that are there. Answers how many were inserted: fewer than there are if one of the next
+   * 64 has a key that is taken, and then nothing of those that follow is written.
    */
-  insert(values: readonly SQLInputValue[]): number {
-    const rows = values.length / this.#width;
+  insert<Row>(rows: readonly Row[], add: (values: SQLInputValue[], row: Row) => void): number {
+    const values: SQLInputValue[] = [];
     let done = 0;
-    while (done < rows) {
-      const index = SIZES.findIndex((size) => size <= rows - done);
+    while (done < rows.length) {
+      const index = SIZES.findIndex((size) => size <= rows.length - done);
       const end = done + (SIZES[index] as number);
-      const statement = this.#statements[index] as string;
-      if (!this.#insertAll(statement, values.slice(done * this.#width, end * this.#width))) break;
+      values.length = 0;
+      for (let at = done; at < end; at += 1) add(values, rows[at] as Row);
+      if (!this.#insertAll(this.#statements[index] as string, values)) break;
       done = end;
     }
     return done;

@@ -44,9 +44,7 @@ async function removeOne(run: Run, services: Services, path: string): Promise<Ru
   const isDrop = input !== undefined;
   const settles = opened.work === undefined ? {} : { settles: opened.work.update };
   const attempts = new Attempts(run, services);
-  const result = await removeComponent(run, services, attempts, { ref, opened, isDrop, ...settles });
-  if (result === 'superseded') return { kind: 'superseded' };
-  return { kind: 'done', counts: { ...NO_COUNTS, deleted: isItem && result === 'removed' ? 1 : 0 } };
+  return removeComponent(run, services, attempts, { ref, opened, isDrop, ...settles });
 }
 
 /** Mounts a delete run for each item of a source, or of all sources. */

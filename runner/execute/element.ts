@@ -10,7 +10,7 @@ import type { CompiledComponent } from './plan.ts';
 import { replaceCommit } from './replace.ts';
 import type { Run } from './run.ts';
 import type { Services } from './services.ts';
-import { settle } from './settle.ts';
+import { type BuildCommit, settle } from './settle.ts';
 import { runSteps } from './steps.ts';
 
 export async function executeElement(run: Run, services: Services): Promise<RunOutcome> {
@@ -51,8 +51,6 @@ async function produce(run: Run, services: Services, memo: RunMemo): Promise<Run
     memo,
     reprocess: run.reprocess,
   };
-  const result = await settle(run, services, attempts, { path }, opened, (now, token) =>
-    replaceCommit(services.plan, finished, now.component, token),
-  );
-  return result === 'superseded' ? { kind: 'superseded' } : { kind: 'done', counts: NO_COUNTS };
+  const build: BuildCommit = (now, token) => replaceCommit(services.plan, finished, now.component, token);
+  return settle(run, services, attempts, { path }, opened, build, { kind: 'done', counts: NO_COUNTS });
 }

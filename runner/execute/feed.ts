@@ -23,16 +23,14 @@ export class WorkFeed {
     this.#newest = adopted ? 1 : 0;
   }
 
-  /** Entries that were entered just now, in order. */
-  offer(entries: readonly WorkEntry[]): void {
-    const last = entries.at(-1);
-    if (last === undefined) return;
+  /** So many entries, up to this number, were entered just now. They are made only if there is room for them. */
+  offer(count: number, lastSeq: number, make: () => readonly WorkEntry[]): void {
     const isCaughtUp = this.#tail >= this.#newest;
-    this.#newest = Math.max(this.#newest, last.seq);
-    if (!isCaughtUp || this.#queue.length - this.#at + entries.length > QUEUE_MAX) return;
+    this.#newest = Math.max(this.#newest, lastSeq);
+    if (count === 0 || !isCaughtUp || this.#queue.length - this.#at + count > QUEUE_MAX) return;
     this.#compact();
-    this.#queue.push(...entries);
-    this.#tail = last.seq;
+    this.#queue.push(...make());
+    this.#tail = lastSeq;
   }
 
   /** The next entry, if it is in memory. */

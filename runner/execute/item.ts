@@ -20,7 +20,7 @@ import { type Finished, replaceCommit } from './replace.ts';
 import { DEFAULT_RETRY } from './retry.ts';
 import type { Run } from './run.ts';
 import type { Services } from './services.ts';
-import { settle } from './settle.ts';
+import { type BuildCommit, settle } from './settle.ts';
 import { runSteps } from './steps.ts';
 import { tellTookOver } from './worker.ts';
 import type { Exports, Workplace } from './workplace.ts';
@@ -37,8 +37,14 @@ const NOTHING_PRODUCED: Produced = { exports: new Map(), isTainted: false };
 
 const one = (count: keyof Counts): Counts => ({ ...NO_COUNTS, [count]: 1 });
 
-const ADDED = one('added');
-const REPROCESSED = one('reprocessed');
+const DONE_FIRST: RunOutcome = { kind: 'done', counts: one('added') };
+const DONE_AGAIN: RunOutcome = { kind: 'done', counts: one('reprocessed') };
+const DONE_UNCHANGED: RunOutcome = { kind: 'done', counts: one('unchanged') };
+
+type Draft = { -readonly [K in keyof Finished]: Finished[K] };
+
+/** Stands for the content of an item that no step reads. */
+const versionHash = (version: string): string => `version ${version}`;
 
 /** What of an item's content decides its result: a changed title with an equal body is changed content. */
 function hashOf({ bytes, fields }: ItemContent): string {
@@ -164,42 +170,48 @@ export class ItemRun {
   #wantedOf(opened: Opened, work: WorkEntry | undefined, isGone: boolean, version: string): Wanted {
     const { order } = this.#run;
     if (work?.reprocess === true) this.#run.reprocess = true;
-    return {
-      opened,
-      version,
-      isGone,
-      settles: work?.update ?? order.update,
-      ...(work === undefined ? {} : { settlesSeq: work.seq }),
-      losses: (order.losses ?? 0) + (work?.losses ?? 0),
-    };
+    const losses = (order.losses ?? 0) + (work?.losses ?? 0);
+    if (work === undefined) return { opened, version, isGone, settles: order.update, losses };
+    return { opened, version, isGone, settles: work.update, settlesSeq: work.seq, losses };
   }
 
-  async #process(wanted: Wanted): Promise<RunOutcome> {
+  #process(wanted: Wanted): Promise<RunOutcome> {
+    const component = itemComponent(this.#services.plan);
+    const isBare = component.steps.length === 0 && this.#services.plan.maxContentBytes === undefined;
+    if (!isBare || this.#mayHaveChildren(wanted)) return this.#work(component, wanted);
+    // Nothing is read and nothing is made: no place to work at, and no turn to wait for.
+    const { version } = wanted;
+    const contentHash = versionHash(version);
+    if (this.#isUnchanged(wanted, contentHash)) return this.#touch(wanted, version);
+    return this.#replace(wanted, { version, contentHash }, NOTHING_PRODUCED, new RunMemo(this.#services.memo, false));
+  }
+
+  async #work(component: CompiledComponent, wanted: Wanted): Promise<RunOutcome> {
     const place = this.#workplace(wanted);
-    const reading = this.#read(place);
-    const read = reading instanceof Promise ? await reading : reading;
+    const read = await this.#read(place);
     if (read === undefined) return this.#remove(wanted);
     if (this.#isUnchanged(wanted, read.contentHash)) return this.#touch(wanted, read.version);
-    const component = itemComponent(this.#services.plan);
-    const hasSteps = component.steps.length > 0 || this.#mayHaveChildren(wanted);
-    const produced = hasSteps ? await this.#produce(component, place, wanted) : NOTHING_PRODUCED;
-    const finished: Finished = {
-      owner: { path: this.#ref.path, source: this.#source, key: this.#key },
+    const produced = await this.#produce(component, place, wanted);
+    return this.#replace(wanted, read, produced, place.memo);
+  }
+
+  #replace(wanted: Wanted, read: Reading, produced: Produced, memo: RunMemo): Promise<RunOutcome> {
+    const { path } = this.#ref;
+    const finished: Draft = {
+      owner: { path, source: this.#source, key: this.#key },
       item: { source: this.#source, key: this.#key, version: read.version },
       settles: wanted.settles,
-      ...(wanted.settlesSeq === undefined ? {} : { settlesSeq: wanted.settlesSeq }),
-      fingerprint: produced.isTainted ? '' : component.fingerprint,
+      fingerprint: produced.isTainted ? '' : itemComponent(this.#services.plan).fingerprint,
       contentHash: read.contentHash,
       exports: produced.exports,
-      memo: place.memo,
+      memo,
       reprocess: this.#run.reprocess,
     };
-    const result = await this.#settle(wanted, ({ component: record }, token) =>
+    if (wanted.settlesSeq !== undefined) finished.settlesSeq = wanted.settlesSeq;
+    const isFirst = (wanted.opened.component?.contentHash ?? '') === '';
+    return this.#settle(wanted, isFirst ? DONE_FIRST : DONE_AGAIN, ({ component: record }, token) =>
       replaceCommit(this.#services.plan, finished, record, token),
     );
-    if (result === 'superseded') return { kind: 'superseded' };
-    const isFirst = (wanted.opened.component?.contentHash ?? '') === '';
-    return { kind: 'done', counts: isFirst ? ADDED : REPROCESSED };
   }
 
   /** Executes the steps and waits for what they mounted. */
@@ -221,12 +233,11 @@ export class ItemRun {
   }
 
   /** What the item is now; without a step that reads, its version stands for its content. Undefined: gone. */
-  #read(place: Workplace): Reading | Promise<Reading | undefined> {
+  async #read(place: Workplace): Promise<Reading | undefined> {
     const { maxContentBytes } = this.#services.plan;
     const { version } = place.item;
-    return maxContentBytes === undefined
-      ? { version, contentHash: `version ${version}` }
-      : this.#readContent(place, maxContentBytes);
+    if (maxContentBytes === undefined) return { version, contentHash: versionHash(version) };
+    return this.#readContent(place, maxContentBytes);
   }
 
   async #readContent(place: Workplace, maxContentBytes: number): Promise<Reading | undefined> {
@@ -257,9 +268,9 @@ export class ItemRun {
     return opened.item !== undefined && opened.component?.fingerprint !== fingerprint;
   }
 
-  async #touch(wanted: Wanted, version: string): Promise<RunOutcome> {
+  #touch(wanted: Wanted, version: string): Promise<RunOutcome> {
     const item = { source: this.#source, key: this.#key, version };
-    const result = await this.#settle(wanted, ({ component }, token) => ({
+    return this.#settle(wanted, DONE_UNCHANGED, ({ component }, token) => ({
       commit: {
         kind: 'touch',
         path: this.#ref.path,
@@ -270,19 +281,19 @@ export class ItemRun {
       },
       outside: [],
     }));
-    return result === 'superseded' ? { kind: 'superseded' } : { kind: 'done', counts: one('unchanged') };
   }
 
-  async #remove(wanted: Wanted): Promise<RunOutcome> {
-    const { opened, settles } = wanted;
-    const removal = { ref: this.#ref, opened, settles, isDrop: false };
-    const result = await removeComponent(this.#run, this.#services, this.#attempts, removal);
-    if (result === 'superseded') return { kind: 'superseded' };
-    return { kind: 'done', counts: result === 'removed' ? one('deleted') : NO_COUNTS };
+  #remove({ opened, settles }: Wanted): Promise<RunOutcome> {
+    return removeComponent(this.#run, this.#services, this.#attempts, {
+      ref: this.#ref,
+      opened,
+      settles,
+      isDrop: false,
+    });
   }
 
-  #settle(wanted: Wanted, build: Parameters<typeof settle>[5]): Promise<'committed' | 'superseded'> {
-    return settle(this.#run, this.#services, this.#attempts, this.#ref, wanted.opened, build);
+  #settle(wanted: Wanted, committed: RunOutcome, build: BuildCommit): Promise<RunOutcome> {
+    return settle(this.#run, this.#services, this.#attempts, this.#ref, wanted.opened, build, committed);
   }
 
   async #quarantine(wanted: Wanted): Promise<RunOutcome> {

@@ -14,7 +14,7 @@ import { replaceCommit } from './replace.ts';
 import { DEFAULT_RETRY } from './retry.ts';
 import type { Run } from './run.ts';
 import type { Services } from './services.ts';
-import { settle } from './settle.ts';
+import { type BuildCommit, settle } from './settle.ts';
 import { timed } from './timed.ts';
 import type { CallPlace } from './workplace.ts';
 
@@ -63,10 +63,8 @@ async function produce(run: Run, services: Services, memo: RunMemo): Promise<Run
     reprocess: run.reprocess,
     value,
   };
-  const result = await settle(run, services, attempts, { path }, opened, (now, token) =>
-    replaceCommit(services.plan, finished, now.component, token),
-  );
-  return result === 'superseded' ? { kind: 'superseded' } : { kind: 'done', counts: NO_COUNTS, value };
+  const build: BuildCommit = (now, token) => replaceCommit(services.plan, finished, now.component, token);
+  return settle(run, services, attempts, { path }, opened, build, { kind: 'done', counts: NO_COUNTS, value });
 }
 
 function stepOf(services: Services, index: number): CompiledModule {

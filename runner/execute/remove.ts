@@ -1,6 +1,6 @@
 // Removes a component: first all components below it, each by a run of its own (A10), then its rows, then its record. A removal that fails
 // leaves the record, so that the next listing finds the item missing again (F35, F40).
-import type { FencingToken } from '../protocol/index.ts';
+import { type FencingToken, NO_COUNTS, type RunOutcome } from '../protocol/index.ts';
 import type { Attempts } from './attempts.ts';
 import type { PendingCommit } from './commit.ts';
 import { vectorsIn } from './memo.ts';
@@ -9,7 +9,7 @@ import type { ComponentRecord, ComponentRef, MemoEntry, Opened, Target } from '.
 import { formerRows, packRows, vectorKeys } from './rows.ts';
 import type { Run } from './run.ts';
 import type { Services } from './services.ts';
-import { baseOf, partChanges, settle } from './settle.ts';
+import { type BuildCommit, baseOf, partChanges, settle } from './settle.ts';
 
 export interface Removal {
   readonly ref: ComponentRef;
@@ -20,21 +20,20 @@ export interface Removal {
   readonly isDrop: boolean;
 }
 
-/** `nothing`: there was nothing to remove. */
+/** Counts an item as deleted if there was anything of it. */
 export async function removeComponent(
   run: Run,
   services: Services,
   attempts: Attempts,
   removal: Removal,
-): Promise<'removed' | 'nothing' | 'superseded'> {
+): Promise<RunOutcome> {
   const { ref, opened } = removal;
   await deleteChildren(run, services, ref, () => true);
   const isKnown = opened.component !== undefined || opened.item !== undefined;
-  const result = await settle(run, services, attempts, ref, opened, (now, token) =>
-    removeCommit(services, removal, now.component, token),
-  );
-  if (result === 'superseded') return 'superseded';
-  return isKnown ? 'removed' : 'nothing';
+  const deleted = ref.item !== undefined && isKnown ? 1 : 0;
+  const build: BuildCommit = (now, token) => removeCommit(services, removal, now.component, token);
+  const removed: RunOutcome = { kind: 'done', counts: { ...NO_COUNTS, deleted } };
+  return settle(run, services, attempts, ref, opened, build, removed);
 }
 
 async function removeCommit(

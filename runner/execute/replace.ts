@@ -35,6 +35,10 @@ export function replaceCommit(
   token: FencingToken,
 ): PendingCommit | Promise<PendingCommit> {
   const plans = plan.targets.flatMap((target) => planTarget(target, finished, record));
+  if (plans.length === 0) {
+    const memo = finished.memo.change(NO_KEYS, [], record?.memoised === true);
+    return pendingCommit(finished, plans, memo, record, token);
+  }
   const keepers = plans.filter(({ target }) => target.keepsVectors);
   const held = keepers.length === 0 ? NO_KEYS : new Set(keepers.flatMap(({ owned }) => vectorKeys(owned)));
   const retired = [...new Set(keepers.flatMap((planned) => planned.retired))].filter((key) => !held.has(key));

@@ -1,6 +1,6 @@
 // A component's commit, from what it wants to what became of it: the change is computed against the record that was read, and again when the
 // record moved in between.
-import type { FencingToken } from '../protocol/index.ts';
+import type { FencingToken, RunOutcome } from '../protocol/index.ts';
 import type { Attempts } from './attempts.ts';
 import type { Committed, PendingCommit } from './commit.ts';
 import { RunFailure } from './failure.ts';
@@ -14,10 +14,12 @@ import { timed } from './timed.ts';
 /** A record that moves more often than this under one run means that two runs fight over a component. */
 const MOVES_MAX = 8;
 
+const SUPERSEDED: RunOutcome = { kind: 'superseded' };
+
 /** Builds the commit against what the state knows now. */
 export type BuildCommit = (opened: Opened, token: FencingToken) => Promise<PendingCommit> | PendingCommit;
 
-/** `superseded`: newer work was there first and nothing was written. */
+/** Answers `committed` once it is; `superseded`: newer work was there first and nothing was written. */
 export async function settle(
   run: Run,
   services: Services,
@@ -25,7 +27,8 @@ export async function settle(
   ref: ComponentRef,
   first: Opened,
   build: BuildCommit,
-): Promise<'committed' | 'superseded'> {
+  committed: RunOutcome,
+): Promise<RunOutcome> {
   const { cancellation } = run;
   let opened = first;
   for (let moves = 0; moves < MOVES_MAX; ) {
@@ -36,10 +39,10 @@ export async function settle(
       const pending = building instanceof Promise ? await building : building;
       const commit = (): Promise<Committed> => services.committer.commit(pending, cancellation);
       const result = await timed(run.times, 'commit', 'commit', commit);
-      if (result.kind === 'committed') return 'committed';
+      if (result.kind === 'committed') return committed;
       if (result.kind === 'fenced' && result.by === 'token') {
         await repair(services, pending, result);
-        return 'superseded';
+        return SUPERSEDED;
       }
       if (result.kind === 'moved') moves += 1;
       else await run.renewed(token);

@@ -48,15 +48,25 @@ export class Worker {
     if (work.length === 0) return 0;
     const { cancellation } = this.#run;
     const entered = await cancellation.race(this.#services.state.enter(work));
-    const entries = work.flatMap((wanted, index) => entryOf(wanted, entered[index]));
-    this.#firstOwn = Math.min(this.#firstOwn, entries[0]?.seq ?? Number.POSITIVE_INFINITY);
-    const isNew = entered.filter((result) => result.kind === 'entered' || this.#isFromAnother(result));
+    const added = entered.filter(isAdded);
+    const isNew = added.filter((result) => result.kind === 'entered' || this.#isFromAnother(result));
+    this.#firstOwn = Math.min(this.#firstOwn, added[0]?.seq ?? Number.POSITIVE_INFINITY);
     this.#tally.expect(isNew.length);
-    this.#tellOthers(work, entered);
-    if (this.#taken.size > 0) for (const { source, key } of entries) this.#taken.delete(itemPath(source, key));
-    this.#feed.offer(entries);
+    if (isNew.length < entered.length) this.#tellOthers(work, entered);
+    if (this.#taken.size > 0) this.#takeBack(work, entered);
+    this.#feed.offer(added.length, added.at(-1)?.seq ?? 0, () =>
+      work.flatMap((wanted, index) => entryOf(wanted, entered[index])),
+    );
     this.#pump();
-    return entries.length;
+    return added.length;
+  }
+
+  /** What was taken over is this update's again. */
+  #takeBack(work: readonly NewWork[], entered: readonly Entered[]): void {
+    entered.forEach((result, index) => {
+      const wanted = work[index];
+      if (wanted !== undefined && isAdded(result)) this.#taken.delete(itemPath(wanted.source, wanted.key));
+    });
   }
 
   /** Nothing more will be entered: resolves when all work of the update ended. */
@@ -167,7 +177,10 @@ export function tellTookOver(services: Services, run: RunNumber, from: string, p
   services.uplink.tookOver(run, from, paths);
 }
 
+type Added = Extract<Entered, { readonly seq: number }>;
+
+const isAdded = (result: Entered): result is Added => result.kind === 'entered' || result.kind === 'tookOver';
+
 function entryOf(wanted: NewWork, result: Entered | undefined): WorkEntry[] {
-  if (result === undefined || result.kind === 'known' || result.kind === 'older') return [];
-  return [{ ...wanted, seq: result.seq, losses: 0 }];
+  return result === undefined || !isAdded(result) ? [] : [{ ...wanted, seq: result.seq, losses: 0 }];
 }

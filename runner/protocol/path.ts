@@ -16,8 +16,10 @@ function escapeKey(key: string): string {
   return escaped + plain.slice(from);
 }
 
-const unescapeKey = (key: string): string =>
-  key.includes('%') ? key.replaceAll('%2F', '/').replaceAll('%25', '%') : key;
+/** The key that a part of a path stands for. */
+export function unescapeKey(part: string): string {
+  return part.includes('%') ? part.replaceAll('%2F', '/').replaceAll('%25', '%') : part;
+}
 
 /** Path of the child `key` of `parent`; the root's parent is the empty string. */
 export function childPath(parent: ComponentPath, key: string): ComponentPath {

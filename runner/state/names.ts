@@ -1,5 +1,5 @@
 // Paths as the stores keep them: the parent's path and the last segment, both escaped as in the path.
-import { childPath, itemPath, pathKeys } from '../protocol/index.ts';
+import { childPath, itemPath, unescapeKey } from '../protocol/index.ts';
 
 export interface SplitPath {
   readonly parent: string;
@@ -23,6 +23,6 @@ export const sourcePath = (source: string): string => childPath('', source);
 export const keySegment = (key: string): string => childPath('', key);
 
 /** Key that a segment stands for. */
-export const segmentKey = (segment: string): string => pathKeys(segment)[0] ?? '';
+export const segmentKey = (segment: string): string => unescapeKey(segment);
 
 export const splitItem = (source: string, key: string): SplitPath => splitPath(itemPath(source, key));

@@ -54,7 +54,7 @@ describe('the feed of work', () => {
           return entry(next);
         });
         stored.push(...batch);
-        feed.offer(batch);
+        feed.offer(batch.length, next, () => batch);
       }
       for (let taken = random.below(700); taken > 0; taken -= 1) {
         const one = feed.next();

@@ -1,4 +1,5 @@
 // Rows of components and items: reading them, writing them, comparing a listing with them.
+import type { SQLInputValue } from 'node:sqlite';
 import { BulkInsert, type Sqlite } from '../../database/index.ts';
 import type { ComponentRecord, ItemRecord } from '../../execute/index.ts';
 import type { FencingToken } from '../../protocol/index.ts';
@@ -65,9 +66,7 @@ export class Components {
 
   /** Inserts rows until one of them has a path that is taken; answers how many it inserted. */
   insertNew(rows: readonly PlacedRow[]): number {
-    const cells: Cells[number][] = [];
-    for (const row of rows) addCells(cells, row);
-    return this.#inserter.insert(cells);
+    return this.#inserter.insert(rows, addCells);
   }
 
   /** Where the row of a path that has none will stand. */
@@ -188,13 +187,13 @@ type Cells = [
   error: string | null,
 ];
 
-function cellsOf(row: PlacedRow): Cells[number][] {
-  const cells: Cells[number][] = [];
+function cellsOf(row: PlacedRow): SQLInputValue[] {
+  const cells: SQLInputValue[] = [];
   addCells(cells, row);
   return cells;
 }
 
-function addCells(cells: Cells[number][], row: PlacedRow): void {
+function addCells(cells: SQLInputValue[], row: PlacedRow): void {
   const { epoch, run, attempt } = row.token;
   cells.push(
     row.id,

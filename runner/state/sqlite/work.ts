@@ -1,4 +1,5 @@
 // The work list: what is wanted of each item, by which update. Rules W1 to W5 are those of the port.
+import type { SQLInputValue } from 'node:sqlite';
 import { BulkInsert, type Sqlite } from '../../database/index.ts';
 import type { Commit, Entered, NewWork, WorkEntry } from '../../execute/index.ts';
 import { keySegment, type SplitPath, segmentKey, sourcePath, splitPath } from '../names.ts';
@@ -38,8 +39,6 @@ interface Key {
 /** What takes an entry off. */
 export type Settled = Pick<Commit, 'path' | 'settlesSeq'> & { readonly settles: string };
 
-type Cell = string | number | null;
-
 export class WorkList {
   readonly owners: Interned;
   readonly #database: Sqlite;
@@ -69,12 +68,12 @@ export class WorkList {
   }
 
   #insertFirsts(offers: readonly NewWork[]): Entered[] {
-    const cells: Cell[] = [];
     const first = this.#lastSeq + 1;
-    offers.forEach((offer, index) => {
-      this.#addCells(cells, first + index, offer, offer.reprocess === true);
+    let seq = this.#lastSeq;
+    const inserted = this.#inserter.insert(offers, (cells, offer) => {
+      seq += 1;
+      this.#addCells(cells, seq, offer, offer.reprocess === true);
     });
-    const inserted = this.#inserter.insert(cells);
     this.#lastSeq += inserted;
     return Array.from({ length: inserted }, (_, index) => ({ kind: 'entered', seq: first + index }));
   }
@@ -87,13 +86,12 @@ export class WorkList {
     if (decision === 'known' || decision === 'older') return { kind: decision };
     if (there !== undefined) this.#database.sql(SETTLE).run(there[1], there[2], there[3]);
     const seq = ++this.#lastSeq;
-    const cells: Cell[] = [];
-    this.#addCells(cells, seq, offer, there?.[7] === 1 || offer.reprocess === true);
-    this.#inserter.insert(cells);
+    const reprocess = there?.[7] === 1 || offer.reprocess === true;
+    this.#inserter.insert([offer], (cells) => this.#addCells(cells, seq, offer, reprocess));
     return there === undefined ? { kind: 'entered', seq } : { kind: 'tookOver', seq, from: this.owners.text(there[3]) };
   }
 
-  #addCells(cells: Cell[], seq: number, offer: NewWork, reprocess: boolean): void {
+  #addCells(cells: SQLInputValue[], seq: number, offer: NewWork, reprocess: boolean): void {
     cells.push(
       seq,
       this.#components.parents.ensure(sourcePath(offer.source)),
@@ -204,20 +202,20 @@ export class WorkList {
   }
 
   #toEntry(cells: Cells): WorkEntry {
-    const [seq, parent, segment, owner, isDelete, version, size, reprocess, fresh, seenAtMs, , losses] = cells;
-    return {
-      seq,
-      source: segmentKey(this.#components.parents.text(parent)),
-      key: segmentKey(segment),
-      action: isDelete === 1 ? 'delete' : 'process',
-      version,
-      ...(size === null ? {} : { sizeBytes: size }),
-      ...(reprocess === 1 ? { reprocess: true } : {}),
-      ...(fresh === 1 ? { fresh: true } : {}),
-      update: this.owners.text(owner),
-      seenAtMs,
-      losses,
+    const entry: { -readonly [K in keyof WorkEntry]: WorkEntry[K] } = {
+      source: segmentKey(this.#components.parents.text(cells[1])),
+      key: segmentKey(cells[2]),
+      action: cells[4] === 1 ? 'delete' : 'process',
+      version: cells[5],
+      update: this.owners.text(cells[3]),
+      seenAtMs: cells[9],
+      seq: cells[0],
+      losses: cells[11],
     };
+    if (cells[6] !== null) entry.sizeBytes = cells[6];
+    if (cells[7] === 1) entry.reprocess = true;
+    if (cells[8] === 1) entry.fresh = true;
+    return entry;
   }
 }
 
