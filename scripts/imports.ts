@@ -15,7 +15,7 @@ interface Rule {
 }
 
 const WIRING = ['operator', 'runner', 'crds', 'cli'];
-const RUNNER_PORTS = ['runner/execute', 'runner/sdk', 'runner/protocol', 'runner/worker-url.ts', 'runner/clock.ts'];
+const RUNNER_PORTS = ['runner/execute', 'runner/sdk', 'runner/protocol', 'runner/worker-url.ts', 'runner/clock.ts', 'runner/gpus.ts'];
 const OPERATOR_PORTS = ['operator/dispatch', 'operator/reconcile', 'operator/clock.ts', 'operator/settings.ts'];
 
 /** The longest prefix that fits a file is its room. */
@@ -82,6 +82,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
   'runner/assemble': { rooms: ['runner', 'crds/schema'] },
   'runner/telemetry': { rooms: RUNNER_PORTS },
   'runner/clock.ts': { rooms: [] },
+  'runner/gpus.ts': { rooms: [] },
   'runner/worker-url.ts': { rooms: [] },
   'runner/main.ts': { rooms: ['runner', 'crds'] },
   cli: { rooms: WIRING },

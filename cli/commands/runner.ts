@@ -2,6 +2,7 @@
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
+import { countCards } from '../../runner/gpus.ts';
 import { RunnerFailed, startRunner } from '../../runner/main.ts';
 import { collect } from '../collect.ts';
 import { CommandError } from '../exit.ts';
@@ -14,7 +15,7 @@ interface Options {
   readonly pipeline: string;
   readonly class: string;
   readonly slots: number;
-  readonly gpus: number;
+  readonly gpus?: number;
   readonly name?: string;
   readonly data: string;
   readonly base: string;
@@ -33,7 +34,11 @@ export function configure(command: Command): void {
     .requiredOption('--pipeline <namespace/name>', 'Pipeline to work for')
     .option('--class <name>', 'class of runner', 'default')
     .option('--slots <n>', 'runs that are executed at once', wholeNumber, 64)
-    .option('--gpus <n>', 'cards of this runner', wholeNumber, 0)
+    .option(
+      '--gpus <n>',
+      'cards of this runner (default: FAIRLEAD_NUM_GPUS, else the entries of CUDA_VISIBLE_DEVICES, else what nvidia-smi lists, else none)',
+      wholeNumber,
+    )
     .option('--name <name>', 'name of this runner (default: host and process)')
     .option('--data <folder>', 'folder for clones, caches and embedded state', '.fairlead')
     .option('--base <folder>', 'folder in which relative paths of the specs start', '.')
@@ -49,7 +54,7 @@ async function run(options: Options): Promise<void> {
       pipeline: options.pipeline,
       runnerClass: options.class,
       slots: options.slots,
-      gpus: options.gpus,
+      gpus: options.gpus ?? (await countCards(process.env)),
     },
     addresses: options.operator,
     caFile: options.ca,

@@ -37,7 +37,7 @@ import type { DispatchEvents, RunView } from './ports.ts';
 import { Runs } from './runs.ts';
 import { Seat } from './seat.ts';
 import type { Cause, UpdateObserver, UpdateStart, UpdateView } from './update.ts';
-import { Updates } from './updates.ts';
+import { type ItemNeeds, Updates } from './updates.ts';
 import { Watchers } from './watchers.ts';
 
 export interface DispatcherOptions {
@@ -51,6 +51,8 @@ export interface DispatcherOptions {
   readonly limits?: Limits;
   /** Whether some steps need whole cards: fractions then share cards that are in use. Default: no. */
   readonly packsCards?: boolean;
+  /** What runs of items need, for the root runs of per-key updates; others are told by whoever mounts them. */
+  readonly itemNeeds?: () => ItemNeeds;
   readonly events?: DispatchEvents;
   /** When a turn is over. Default: a microtask later. */
   readonly defer?: Defer;
@@ -130,6 +132,7 @@ export class Dispatcher {
       cards: this.#cards,
       isSettled: () => this.#adoption.isSettled,
       onAdopted: options.onAdopted,
+      itemNeeds: options.itemNeeds ?? (() => ({})),
       traceparentOf: options.traceparentOf ?? (() => undefined),
     });
     this.#adoption = new Adoption({

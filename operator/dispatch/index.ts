@@ -6,3 +6,4 @@ export type { Defer } from './outbox.ts';
 export type * from './ports.ts';
 export type { Seat, SeatPhase } from './seat.ts';
 export type * from './update.ts';
+export type { ItemNeeds } from './updates.ts';

@@ -26,6 +26,9 @@ import type { Runs } from './runs.ts';
 import type { Cause, UpdateEnding, UpdateObserver, UpdateStart, UpdateView } from './update.ts';
 import type { Watchers } from './watchers.ts';
 
+/** What runs of items need of their runner. */
+export type ItemNeeds = Pick<MountRequest, 'runnerClass' | 'milliCards'>;
+
 export interface UpdatesOptions {
   readonly tree: AdmissionTree;
   readonly runs: Runs;
@@ -35,6 +38,7 @@ export interface UpdatesOptions {
   readonly clock: Clock;
   readonly epoch: number;
   readonly events: DispatchEvents;
+  readonly itemNeeds: () => ItemNeeds;
   /** Nobody who could still report is missing. */
   readonly isSettled: () => boolean;
   /** An update that an earlier operator opened goes on here. */
@@ -137,7 +141,8 @@ export class Updates {
   startUpdate(start: UpdateStart): UpdateView {
     const source = start.source === undefined ? undefined : this.#source(start.source);
     const path = pathOf(start);
-    return this.#begin(start, rootRequest(start, path), source, undefined);
+    const needs = start.kind === 'key' ? this.#options.itemNeeds() : {};
+    return this.#begin(start, { ...needs, ...rootRequest(start, path) }, source, undefined);
   }
 
   /** A live source that a component mounted makes an update: its root run is a child of the watcher. */

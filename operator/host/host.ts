@@ -126,6 +126,8 @@ export class PipelineHost {
       slotsMax: specs.slotsMax,
       events: fanOut([this.#activity, this.recent, ...(options.followers ?? [])]),
       onAdopted: (update) => this.#adopted(update),
+      itemNeeds: () => itemNeeds(this.#specs.pipeline, options.ignoresClasses ?? false),
+      packsCards: mixesCards(specs.pipeline),
       ...(limits !== undefined && { limits }),
       ...(defer !== undefined && { defer }),
     });
@@ -152,6 +154,7 @@ export class PipelineHost {
     const before = this.#specs;
     this.#specs = specs;
     if (before.slotsMax !== specs.slotsMax) this.dispatcher.setSlots(specs.slotsMax);
+    if (before.pipeline !== specs.pipeline) this.dispatcher.setCardPacking(mixesCards(specs.pipeline));
     if (before.pipeline.limits !== specs.pipeline.limits)
       this.dispatcher.setLimits(limitsOf(specs.pipeline.limits) ?? {});
     for (const name of [...this.#sources.keys()]) if (!specs.sources.has(name)) this.#close(name);

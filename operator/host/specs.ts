@@ -3,10 +3,13 @@ import {
   durationMs,
   type LimitsSpec,
   type LiveSourceSpec,
+  milliCardsOf,
   type PipelineSpec,
   quantityBytes,
+  runnerClassOf,
 } from '../../crds/schema/index.ts';
 import type { Limits } from '../admission/index.ts';
+import type { ItemNeeds } from '../dispatch/index.ts';
 import type { Schedule, SourceTriggerSettings } from '../triggers/index.ts';
 
 /** The objects that a host serves, as they are now. Objects that did not change are the same objects. */
@@ -48,4 +51,11 @@ export function commonClass({ runners }: PipelineSpec): string {
 export function changesResults(before: PipelineSpec, after: PipelineSpec): boolean {
   const relevant = ({ component, targets }: PipelineSpec) => JSON.stringify([component, targets]);
   return before !== after && relevant(before) !== relevant(after);
+}
+
+/** What a run of an item needs of its runner; `ignoresClasses`: one runner stands for all classes. */
+export function itemNeeds(pipeline: PipelineSpec, ignoresClasses: boolean): ItemNeeds {
+  const runnerClass = ignoresClasses ? undefined : runnerClassOf(pipeline, pipeline.component)?.name;
+  const milliCards = milliCardsOf(pipeline.component.steps);
+  return { ...(runnerClass !== undefined && { runnerClass }), ...(milliCards > 0 && { milliCards }) };
 }

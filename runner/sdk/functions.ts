@@ -1,9 +1,9 @@
 // Functions of user modules that remember, gather, spread or pace their calls.
 import { ambientRun, enterRun, type RunHost } from './ambient.ts';
-import { type BatchBody, Batcher, BatchQueue, type BatchWeight } from './batch.ts';
+import type { BatchBody, BatchWeight } from './batch.ts';
 import { StepError } from './errors.ts';
 import { RateLimiter } from './rate.ts';
-import { UpdateBatcher } from './update-batcher.ts';
+import { batchedCalls } from './update-batcher.ts';
 
 export interface MemoOptions<Args extends readonly unknown[]> {
   /** Names the function among all memoised functions of the Pipeline. */
@@ -60,9 +60,7 @@ export function batched<Item, Result>(
 ): (item: Item) => Promise<Result> {
   const enter: BatchBody<Item, Result, RunHost> = (items, { context, signal }) =>
     enterRun(context, 'a batched function', () => body(items, { signal }));
-  const batcher = gpu
-    ? new UpdateBatcher<Item, Result, RunHost>(onCard(enter), bounds)
-    : new Batcher<Item, Result, RunHost>(enter, { ...bounds, queue: new BatchQueue(maxInFlight) });
+  const batcher = batchedCalls(gpu ? onCard(enter) : enter, { ...bounds, gpu, maxInFlight });
   return async (item) => {
     const { host } = ambientRun('a batched function');
     return batcher.call(item, { context: host, signal: host.signal });

@@ -13,4 +13,4 @@ export * from './batch.ts';
 export * from './element.ts';
 export * from './errors.ts';
 export * from './rate.ts';
-export { UpdateBatcher } from './update-batcher.ts';
+export { type BatchedCalls, batchedCalls } from './update-batcher.ts';

@@ -42,7 +42,7 @@ export interface StepOptions {
 }
 
 /** A parsed step that this room implements: `forEach` and `export` belong to the engine, `module` is opened by `openModule`. */
-export type OwnStepSpec = Pick<StepSpec, 'read' | 'split' | 'embed' | 'extract' | 'exec' | 'batch' | 'timeout'>;
+export type OwnStepSpec = Pick<StepSpec, 'read' | 'split' | 'embed' | 'extract' | 'exec' | 'batch' | 'gpu' | 'timeout'>;
 
 /** Embeds the text of a query as a Pipeline embeds its rows. */
 export interface QueryEmbedder {
@@ -101,13 +101,13 @@ async function openStep(spec: OwnStepSpec, shared: Shared, options: StepOptions)
   if (spec.embed !== undefined) return openEmbed(spec.embed, await openEmbedder(spec.embed, spec, shared, options));
   if (spec.extract?.openai !== undefined) {
     const server = spec.extract.openai;
-    const settings = { spec: spec.extract, server, timeoutMs: attemptMs(spec) };
+    const settings = { spec: spec.extract, server, gpu: spec.gpu !== undefined, timeoutMs: attemptMs(spec) };
     return openExtract(settings, shared.endpoints.open(server));
   }
   if (spec.exec !== undefined) {
     // A single call may take the whole attempt; a batch leaves time for its halves.
     const timeoutMs = spec.batch === undefined ? attemptMs(spec) : Math.ceil(attemptMs(spec) / 2);
-    return openExec({ spec: spec.exec, batch: spec.batch, timeoutMs }, shared.exec);
+    return openExec({ spec: spec.exec, batch: spec.batch, gpu: spec.gpu !== undefined, timeoutMs }, shared.exec);
   }
   throw new StepError(
     'invalid',
@@ -115,7 +115,7 @@ async function openStep(spec: OwnStepSpec, shared: Shared, options: StepOptions)
   );
 }
 
-type CommonSpec = Pick<OwnStepSpec, 'batch' | 'timeout'>;
+type CommonSpec = Pick<OwnStepSpec, 'batch' | 'gpu' | 'timeout'>;
 
 /** A request must end well before the attempt does, so that a batch that timed out can be tried in halves. */
 const requestTimeoutMs = (spec: CommonSpec): number => Math.min(60_000, Math.ceil(attemptMs(spec) / 5));
@@ -150,7 +150,9 @@ async function embedderOf(
   if (spec.local !== undefined) return openLocalEmbedder(spec.local, pool);
   if (spec.openai !== undefined) {
     const dimensions = spec.openai.dimensions ?? options.vectorDimensions;
-    const settings = { spec: spec.openai, batch: common.batch, timeoutMs: requestTimeoutMs(common), dimensions };
+    const { batch, gpu } = common;
+    const timeoutMs = requestTimeoutMs(common);
+    const settings = { spec: spec.openai, batch, gpu: gpu !== undefined, timeoutMs, dimensions };
     return new OpenaiEmbedder(settings, endpoints.open(spec.openai));
   }
   throw new StepError('invalid', 'embed needs exactly one of hash, local and openai');
@@ -161,7 +163,8 @@ async function openQueryEmbedder(spec: EmbedSpec, shared: Shared, options: StepO
   const item = { source: '', key: 'the query', version: '' };
   const prefix = spec.queryPrefix ?? '';
   const embedAll = (texts: readonly string[], signal: AbortSignal) => {
-    const call = { item, signal, withCard: <T>(body: (cards: undefined) => Promise<T>) => body(undefined) };
+    const update = 'a query';
+    const call = { item, signal, update, withCard: <T>(body: (cards: undefined) => Promise<T>) => body(undefined) };
     return Promise.all(
       embedder.embed(
         texts.map((text) => prefix + text),

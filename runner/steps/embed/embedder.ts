@@ -2,7 +2,7 @@
 import type { StepContext } from '../../execute/index.ts';
 
 /** What an embedder needs of the run that asks. */
-export type EmbedCall = Pick<StepContext, 'item' | 'signal' | 'withCard' | 'calls'>;
+export type EmbedCall = Pick<StepContext, 'item' | 'signal' | 'update' | 'withCard' | 'calls'>;
 
 export interface Embedder {
   /** Model, version and dimensions: what decides the vector of a text. */

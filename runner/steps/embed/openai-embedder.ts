@@ -2,7 +2,7 @@
 // refuses as too large is asked again in halves, so that only the guilty text fails (F26, F28).
 import type { BatchSpec, EmbedSpec } from '../../../crds/schema/index.ts';
 import { quantityBytes } from '../../../crds/schema/index.ts';
-import { type BatchCall, Batcher, BatchQueue, RetryWithSmallerBatch, StepError } from '../../sdk/index.ts';
+import { type BatchCall, type BatchedCalls, batchedCalls, RetryWithSmallerBatch, StepError } from '../../sdk/index.ts';
 import type { Endpoint, PostOptions } from '../endpoint/endpoint.ts';
 import { EndpointError } from '../endpoint/failure.ts';
 import { estimateTokens } from '../endpoint/tokens.ts';
@@ -12,12 +12,14 @@ import { vectorsOf } from './reply.ts';
 
 /** Raise it when a text's vector from the same model would be another one. */
 const VERSION = 'openai/1';
-/** Batches in flight per step: enough to keep a server busy, few enough that a runner keeps its descriptors (F32). */
+/** Batches in flight per step: enough to keep a server busy, few enough that a runner keeps its descriptors (F32). Cards bound them too. */
 const IN_FLIGHT_MAX = 8;
 
 export interface OpenaiSettings {
   readonly spec: NonNullable<EmbedSpec['openai']>;
   readonly batch: BatchSpec | undefined;
+  /** Its batches hold a card. */
+  readonly gpu: boolean;
   /** Limit of one request. */
   readonly timeoutMs: number;
   /** Width that replies must have; undefined: that of the first reply. */
@@ -29,7 +31,7 @@ export class OpenaiEmbedder implements Embedder {
   readonly remembers = true;
   readonly #settings: OpenaiSettings;
   readonly #endpoint: Endpoint;
-  readonly #batcher: Batcher<string, Float32Array | StepError, EmbedCall>;
+  readonly #batcher: BatchedCalls<string, Float32Array | StepError, EmbedCall>;
   readonly #size: BatchSize;
   #dimensions: number | undefined;
   /** Base64 is half the bytes; a server that refuses it is not asked again. */
@@ -43,8 +45,9 @@ export class OpenaiEmbedder implements Embedder {
     this.#size = new BatchSize(batch?.maxSize ?? 64);
     // The address is no part of it: a model that moves to another server makes the same vectors.
     this.identity = `${VERSION}:${JSON.stringify([spec.model, spec.dimensions ?? settings.dimensions ?? null])}`;
-    this.#batcher = new Batcher((texts, call) => this.#request(texts, call), {
-      queue: new BatchQueue(IN_FLIGHT_MAX),
+    this.#batcher = batchedCalls((texts: readonly string[], call) => this.#request(texts, call), {
+      gpu: settings.gpu,
+      maxInFlight: IN_FLIGHT_MAX,
       maxSize: () => this.#size.limit,
       ...(batch?.maxTokens === undefined ? {} : { maxTokens: batch.maxTokens }),
       ...(batch?.maxBytes === undefined ? {} : { maxBytes: quantityBytes(batch.maxBytes) }),
@@ -74,7 +77,7 @@ export class OpenaiEmbedder implements Embedder {
   ): Promise<readonly (Float32Array | StepError)[]> {
     try {
       const calls = contexts().map((one) => one.calls);
-      const reply = await context.withCard(() => this.#post(texts, signal, calls));
+      const reply = await context.withCard(() => this.#post(texts, signal, calls), signal);
       const vectors = vectorsOf(reply, texts.length, this.#dimensions, this.#endpoint.name);
       this.#dimensions ??= vectors.find((vector) => vector instanceof Float32Array)?.length;
       this.#size.passed(texts.length);

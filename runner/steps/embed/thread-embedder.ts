@@ -37,7 +37,10 @@ function threadEmbedder(
     remembers: false,
     dimensions,
     embed(texts, call) {
-      const all = pool.run<Float32Array>(task, inputOf(texts), { label: call.item.key, signal: call.signal });
+      const { item, signal } = call;
+      const all = call.withCard(() =>
+        pool.run<Float32Array>(task, inputOf(texts), { label: item.key, signal }),
+      );
       return texts.map(async (_, i) => (await all).subarray(i * dimensions, (i + 1) * dimensions));
     },
     close: async () => undefined,

@@ -7,8 +7,8 @@ import type { Clock } from '../../clock.ts';
 import type { Step, StepContext } from '../../execute/index.ts';
 import {
   type BatchCall,
-  Batcher,
-  BatchQueue,
+  type BatchedCalls,
+  batchedCalls,
   type Element,
   RetryWithSmallerBatch,
   StepError,
@@ -33,6 +33,8 @@ export interface ExecDeps {
 export interface ExecSettings {
   readonly spec: ExecSpec;
   readonly batch: BatchSpec | undefined;
+  /** Its requests hold a card, and a card has a process of its own. */
+  readonly gpu: boolean;
   /** Limit of one request. */
   readonly timeoutMs: number;
 }
@@ -52,15 +54,16 @@ export async function openExec(settings: ExecSettings, deps: ExecDeps): Promise<
 class ExecRunner {
   readonly #settings: ExecSettings;
   readonly #fleet: Fleet;
-  readonly #batcher: Batcher<ExecCall, ExecResult, StepContext>;
+  readonly #batcher: BatchedCalls<ExecCall, ExecResult, StepContext>;
 
   constructor(settings: ExecSettings, fleet: Fleet) {
-    const { batch, spec } = settings;
+    const { batch, gpu, spec } = settings;
     this.#settings = settings;
     this.#fleet = fleet;
-    this.#batcher = new Batcher((calls, call) => this.#request(calls, call), {
+    this.#batcher = batchedCalls((calls: readonly ExecCall[], call) => this.#request(calls, call), {
+      gpu,
       // Without `batch` every call goes by itself, as soon as a process is idle.
-      queue: new BatchQueue(batch === undefined ? Number.POSITIVE_INFINITY : spec.processes),
+      maxInFlight: batch === undefined ? undefined : spec.processes,
       maxSize: batch?.maxSize ?? 1,
       ...(batch?.maxTokens === undefined ? {} : { maxTokens: batch.maxTokens }),
       ...(batch?.maxBytes === undefined ? {} : { maxBytes: quantityBytes(batch.maxBytes) }),
@@ -83,8 +86,9 @@ class ExecRunner {
     const { batch, timeoutMs, spec } = this.#settings;
     const isBatch = batch !== undefined;
     try {
-      const reply = await context.withCard((cards) =>
-        this.#fleet.call((id) => requestLine(id, calls, isBatch), cards, { timeoutMs, signal }),
+      const reply = await context.withCard(
+        (cards) => this.#fleet.call((id) => requestLine(id, calls, isBatch), cards, { timeoutMs, signal }),
+        signal,
       );
       const results = named(spec, () => resultsOf(reply, calls.length, isBatch));
       const isTooLarge = (result: ExecResult) => result instanceof StepError && result.class === 'too-large';

@@ -1,5 +1,6 @@
 // The processes of one `exec` step: a set number of them, or one for each set of cards.
 import type { CardGrant } from '../../execute/index.ts';
+import { visibleDevices } from '../../gpus.ts';
 import { Program, type ProgramCall, type ProgramSettings } from './program.ts';
 
 export class Fleet {
@@ -31,14 +32,23 @@ export class Fleet {
     await Promise.all([...this.#idle, ...this.#byCards.values()].map((seat) => seat.close()));
   }
 
-  #seatOf({ cards }: CardGrant): Seat {
-    const key = cards.join(',');
-    let seat = this.#byCards.get(key);
-    if (seat === undefined) {
-      seat = new Seat(onCards(this.#settings, key));
-      this.#byCards.set(key, seat);
-    }
+  #seatOf(grant: CardGrant): Seat {
+    const key = grant.cards.join(',');
+    const known = this.#byCards.get(key);
+    if (known !== undefined) return known;
+    this.#closeOverlapping(grant.cards);
+    const seat = new Seat(onCards(this.#settings, grant));
+    this.#byCards.set(key, seat);
     return seat;
+  }
+
+  /** Whole cards come in other sets now: a process that has one of them is idle, since whoever holds a set holds all of it, and would keep its memory. */
+  #closeOverlapping(cards: readonly number[]): void {
+    for (const key of [...this.#byCards.keys()]) {
+      if (!key.split(',').some((card) => cards.includes(Number(card)))) continue;
+      void this.#byCards.get(key)?.close();
+      this.#byCards.delete(key);
+    }
   }
 }
 
@@ -62,12 +72,18 @@ class Seat {
   }
 }
 
-function onCards(settings: ProgramSettings, cards: string): ProgramSettings {
+/** What a program is told of its cards: CUDA sees them alone, and the other two are for those that ask how much of them they may use. */
+function onCards(settings: ProgramSettings, { cards, milliShare }: CardGrant): ProgramSettings {
   return {
     ...settings,
     env: async () => {
       const { env, secrets } = await settings.env();
-      return { env: { ...env, CUDA_VISIBLE_DEVICES: cards }, secrets };
+      const told = {
+        CUDA_VISIBLE_DEVICES: visibleDevices(cards, env),
+        FAIRLEAD_GPUS: cards.join(','),
+        FAIRLEAD_GPU_FRACTION: String(milliShare / 1000),
+      };
+      return { env: { ...env, ...told }, secrets };
     },
   };
 }

@@ -3,7 +3,7 @@
 import { hash } from 'node:crypto';
 import type { EndpointSpec, ExtractSpec } from '../../../crds/schema/index.ts';
 import type { Step, StepContext } from '../../execute/index.ts';
-import { Batcher, BatchQueue, type Element, StepError } from '../../sdk/index.ts';
+import { type BatchedCalls, batchedCalls, type Element, StepError } from '../../sdk/index.ts';
 import type { Endpoint, PostOptions } from '../endpoint/endpoint.ts';
 import { estimateTokens } from '../endpoint/tokens.ts';
 import { type AnswerReader, answerReader, contentOf, type Fields } from './answer.ts';
@@ -18,6 +18,8 @@ const ANSWERS_MAX = 3;
 export interface ExtractSettings {
   readonly spec: ExtractSpec;
   readonly server: EndpointSpec;
+  /** Its requests hold a card. */
+  readonly gpu: boolean;
   /** Limit of one request. */
   readonly timeoutMs: number;
 }
@@ -48,19 +50,19 @@ class Extractor {
   readonly #endpoint: Endpoint;
   readonly #read: AnswerReader;
   readonly #dialect = new Dialect();
-  readonly #calls: Batcher<string, Fields, StepContext>;
+  readonly #calls: BatchedCalls<string, Fields, StepContext>;
 
   constructor(settings: ExtractSettings, endpoint: Endpoint, read: AnswerReader) {
     this.#settings = settings;
     this.#endpoint = endpoint;
     this.#read = read;
     // One text a request: a chat has no batches. The queue bounds how many are open.
-    this.#calls = new Batcher(
+    this.#calls = batchedCalls(
       async ([text = ''], { context, signal }) => {
         const call = { signal, calls: [context.calls] };
-        return [await context.withCard(() => this.#ask(text, call))];
+        return [await context.withCard(() => this.#ask(text, call), signal)];
       },
-      { maxSize: 1, queue: new BatchQueue(IN_FLIGHT_MAX) },
+      { gpu: settings.gpu, maxSize: 1, maxInFlight: IN_FLIGHT_MAX },
     );
   }
 
