@@ -27,7 +27,9 @@ export function visibleDevices(cards: readonly number[], { CUDA_VISIBLE_DEVICES:
 function numberOf(text: string): number {
   const trimmed = text.trim();
   if (/^\d{1,2}$/.test(trimmed) && Number(trimmed) <= CARDS_MAX) return Number(trimmed);
-  throw new RangeError(`FAIRLEAD_NUM_GPUS must be a whole number from 0 to ${CARDS_MAX}; it is ${JSON.stringify(text)}`);
+  throw new RangeError(
+    `FAIRLEAD_NUM_GPUS must be a whole number from 0 to ${CARDS_MAX}; it is ${JSON.stringify(text)}`,
+  );
 }
 
 /** As CUDA reads it: what stands behind an entry that is no device counts no more. */

@@ -15,7 +15,14 @@ interface Rule {
 }
 
 const WIRING = ['operator', 'runner', 'crds', 'cli'];
-const RUNNER_PORTS = ['runner/execute', 'runner/sdk', 'runner/protocol', 'runner/worker-url.ts', 'runner/clock.ts', 'runner/gpus.ts'];
+const RUNNER_PORTS = [
+  'runner/execute',
+  'runner/sdk',
+  'runner/protocol',
+  'runner/worker-url.ts',
+  'runner/clock.ts',
+  'runner/gpus.ts',
+];
 const OPERATOR_PORTS = ['operator/dispatch', 'operator/reconcile', 'operator/clock.ts', 'operator/settings.ts'];
 
 /** The longest prefix that fits a file is its room. */

@@ -2,7 +2,7 @@
 // Owns:   opening and closing the parts, which updates are asked for, what is reported of them.
 // Leaves: admission (operator/dispatch and its tree), execution (runner/execute), opening parts from the spec (runner/assemble).
 
-import { type LiveSource, resolveMaxInflightComponents } from '../../crds/schema/index.ts';
+import { type LiveSource, mixesCards, resolveMaxInflightComponents } from '../../crds/schema/index.ts';
 import type { ServingRule } from '../../operator/admission/index.ts';
 import {
   Dispatcher,
@@ -20,6 +20,7 @@ import { CommandError } from '../exit.ts';
 import type { Loaded } from '../objects/index.ts';
 import { Activity, PIPELINE_GROUP } from './activity.ts';
 import { openAssembly } from './assembly.ts';
+import { localCards } from './cards.ts';
 import type { PipelineObjects } from './objects.ts';
 import type { EndedUpdate, Reporter, SourceState } from './report.ts';
 import type { Environment } from './secrets.ts';
@@ -53,11 +54,18 @@ export class LocalPipeline {
   /** Opens a Pipeline for work. Throws CommandError where another process has it, or a part cannot be opened. */
   static async open(objects: PipelineObjects, options: PipelineOptions): Promise<LocalPipeline> {
     const slots = options.slots ?? slotsOf(objects, options.environment);
+    const cards = await localCards(objects, options.environment);
     const assembly = await openAssembly(objects, options);
-    return new LocalPipeline(objects, assembly, slots, options);
+    return new LocalPipeline(objects, assembly, slots, cards, options);
   }
 
-  private constructor(objects: PipelineObjects, assembly: Assembly, slots: number, options: PipelineOptions) {
+  private constructor(
+    objects: PipelineObjects,
+    assembly: Assembly,
+    slots: number,
+    cards: number,
+    options: PipelineOptions,
+  ) {
     const { clock, rule } = options;
     const { spec } = objects.pipeline.value;
     this.label = objects.label;
@@ -71,12 +79,19 @@ export class LocalPipeline {
       clock,
       slotsMax: slots,
       epoch: assembly.stores.epoch,
+      packsCards: mixesCards(spec),
       events: this.#activity,
       ...(rule !== undefined && { rule }),
       ...(limits !== undefined && { limits }),
     });
     const room = options.slots ?? sum(spec.runners, (runner) => runner.slots);
-    this.#joined = this.dispatcher.addRunner({ name: 'local', runnerClass: 'local', slots: room, runner: engine });
+    this.#joined = this.dispatcher.addRunner({
+      name: 'local',
+      runnerClass: 'local',
+      slots: room,
+      cards,
+      runner: engine,
+    });
     engine.connect(this.#joined.uplink);
     this.#triggers = new PipelineTriggers({ door: this.dispatcher });
     for (const source of objects.sources) this.#openSource(source);

@@ -2,7 +2,15 @@
 //   V1. Names, counts, times and messages only: no value of a spec, so no secret and no content of an item.
 //   V2. Bounded: by sources, open updates and runners; never by items or waiting runs.
 import type { BranchSnapshot, TreeSnapshot } from '../admission/index.ts';
-import type { Failure, ItemCounts, PipelineHost, Records, RunnerPicture, UpdateRecord } from '../host/index.ts';
+import type {
+  CardsPicture,
+  Failure,
+  ItemCounts,
+  PipelineHost,
+  Records,
+  RunnerPicture,
+  UpdateRecord,
+} from '../host/index.ts';
 
 export interface SourceView {
   readonly name: string;
@@ -32,6 +40,8 @@ export interface PipelineView {
   readonly tree: TreeSnapshot;
   readonly sources: readonly SourceView[];
   readonly runners: readonly RunnerPicture[];
+  /** Cards of these runners, and who holds them. */
+  readonly cards: CardsPicture;
   /** Updates that are open, and the last ones that did something; newest first. */
   readonly updates: readonly UpdateRecord[];
   /** Newest first. */
@@ -58,6 +68,7 @@ export function pipelineView(host: PipelineHost, nowMs: number): PipelineView {
     tree,
     sources: [...host.sources].map((source) => sourceView(host, source, tree.pool, nowMs)),
     runners: host.runners,
+    cards: host.cards,
     updates: updatesOf(host, nowMs).slice(0, UPDATES_SHOWN),
     failures: host.recent.failures.slice(0, FAILURES_SHOWN),
   };

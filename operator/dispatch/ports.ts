@@ -9,6 +9,8 @@ export interface RunView {
   readonly kind: string;
   /** Class of runner that it needs; absent: any. */
   readonly runnerClass: string | undefined;
+  /** Largest share of cards that its steps ask for, in thousandths. */
+  readonly milliCards: number;
   readonly update: UpdateView;
   readonly parentRun?: RunNumber | undefined;
   readonly attempt: number;

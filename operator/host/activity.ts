@@ -11,6 +11,12 @@ export interface SourceActivity {
   inFlight: number;
 }
 
+/** Runs that wait, and the shares of cards that they will ask for. */
+export interface WaitingRuns {
+  readonly runs: number;
+  readonly milliCards: number;
+}
+
 interface Tracked {
   readonly group: string;
   readonly isLoan: boolean;
@@ -24,7 +30,7 @@ const groupOf = (run: RunView): string => run.update.start.source ?? OWN_UPDATES
 
 export class Activity implements DispatchEvents {
   readonly #sources = new Map<string, SourceActivity>();
-  readonly #waitingByClass = new Map<string | undefined, number>();
+  readonly #waitingByClass = new Map<string | undefined, WaitingRuns>();
   readonly #inFlight = new Map<number, Tracked>();
   readonly #waiting = new Map<number, string | undefined>();
   readonly #parked = new Map<number, string>();
@@ -51,9 +57,9 @@ export class Activity implements DispatchEvents {
     return total;
   }
 
-  /** Runs that wait, by the class that they need; undefined: any. */
-  get waitingByClass(): ReadonlyMap<string | undefined, number> {
-    return this.#waitingByClass;
+  /** Runs that wait for a class; undefined: those that need none. */
+  waitingFor(runnerClass: string | undefined): Readonly<WaitingRuns> {
+    return this.#waitingByClass.get(runnerClass) ?? NOBODY;
   }
 
   /** Runs that a runner has, parents that wait included. */
@@ -72,9 +78,9 @@ export class Activity implements DispatchEvents {
     if (this.#parked.delete(run.number)) this.#mutable(groupOf(run)).backoff--;
     this.#waiting.set(run.number, run.runnerClass);
     this.#mutable(groupOf(run)).waiting++;
-    const waiting = this.#waitingByClass.get(run.runnerClass) ?? 0;
-    this.#waitingByClass.set(run.runnerClass, waiting + 1);
-    if (waiting === 0) this.#onDemand();
+    const { runs, milliCards } = this.waitingFor(run.runnerClass);
+    this.#waitingByClass.set(run.runnerClass, { runs: runs + 1, milliCards: milliCards + run.milliCards });
+    if (runs === 0) this.#onDemand();
   }
 
   granted(run: RunView, { isLoan, runner }: GrantReason): void {
@@ -125,9 +131,9 @@ export class Activity implements DispatchEvents {
     const runnerClass = this.#waiting.get(run.number);
     this.#waiting.delete(run.number);
     this.#mutable(groupOf(run)).waiting--;
-    const waiting = (this.#waitingByClass.get(runnerClass) ?? 0) - 1;
-    if (waiting > 0) this.#waitingByClass.set(runnerClass, waiting);
-    else this.#waitingByClass.delete(runnerClass);
+    const { runs, milliCards } = this.waitingFor(runnerClass);
+    if (runs === 1) this.#waitingByClass.delete(runnerClass);
+    else this.#waitingByClass.set(runnerClass, { runs: runs - 1, milliCards: milliCards - run.milliCards });
   }
 
   #mutable(source: string): SourceActivity {
@@ -139,4 +145,5 @@ export class Activity implements DispatchEvents {
   }
 }
 
+const NOBODY: WaitingRuns = { runs: 0, milliCards: 0 };
 const NOTHING: Readonly<SourceActivity> = { held: 0, waiting: 0, backoff: 0, inFlight: 0 };

@@ -5,7 +5,7 @@
 //   H4. `apply` is level-based: called with the same specs it does nothing, whatever came before.
 //   H5. A source that is dropped starts nothing more; its branch closes when its rows are gone.
 import { create } from '@bufbuild/protobuf';
-import type { LiveSourceSpec } from '../../crds/schema/index.ts';
+import { type LiveSourceSpec, mixesCards } from '../../crds/schema/index.ts';
 import { type RunnerReport, type Specs, SpecsSchema } from '../../runner/protocol/index.ts';
 import type { Clock } from '../clock.ts';
 import {
@@ -22,9 +22,10 @@ import {
 } from '../dispatch/index.ts';
 import { type CycleWish, PipelineTriggers, SourceTriggers } from '../triggers/index.ts';
 import { Activity, OWN_UPDATES, type SourceActivity } from './activity.ts';
+import { CardMeter, type CardsPicture, cardsPicture } from './cards.ts';
 import { Recent } from './recent.ts';
 import { type Past, Records } from './records.ts';
-import { changesResults, commonClass, type HostSpecs, limitsOf, triggerSettings } from './specs.ts';
+import { changesResults, commonClass, type HostSpecs, itemNeeds, limitsOf, triggerSettings } from './specs.ts';
 
 /** Told when something changed that somebody may want to act on. Called in the middle of decisions: implementations only take notes. */
 export interface HostObserver {
@@ -45,6 +46,8 @@ export interface PipelineHostOptions {
   /** Others that follow the dispatcher, such as metrics. */
   readonly followers?: readonly DispatchEvents[];
   readonly defer?: Defer;
+  /** One runner stands for all classes, so runs name none. */
+  readonly ignoresClasses?: boolean;
   /** What is known of a source from before, when the host starts. */
   readonly past?: (source: string | undefined) => SourcePast | undefined;
 }
@@ -78,6 +81,8 @@ export interface RunnerPicture {
 export interface ClassDemand {
   readonly executing: number;
   readonly waiting: number;
+  /** For a class with cards: shares of them that these runs ask for, in thousandths of a card. */
+  readonly milliCards?: number;
 }
 
 interface HostedSource {
@@ -105,6 +110,7 @@ export class PipelineHost {
   readonly #options: PipelineHostOptions;
   readonly #clock: Clock;
   readonly #activity: Activity;
+  readonly #cardMeter: CardMeter;
   readonly #triggers: PipelineTriggers;
   readonly #own = new Records();
   readonly #sources = new Map<string, HostedSource>();
@@ -118,13 +124,14 @@ export class PipelineHost {
     this.#options = options;
     this.#clock = clock;
     this.#activity = new Activity(() => this.#demandChanged());
+    this.#cardMeter = new CardMeter(() => clock.nowMs());
     this.recent = new Recent(clock);
     const limits = limitsOf(specs.pipeline.limits);
     this.dispatcher = new Dispatcher({
       clock,
       epoch,
       slotsMax: specs.slotsMax,
-      events: fanOut([this.#activity, this.recent, ...(options.followers ?? [])]),
+      events: fanOut([this.#activity, this.#cardMeter, this.recent, ...(options.followers ?? [])]),
       onAdopted: (update) => this.#adopted(update),
       itemNeeds: () => itemNeeds(this.#specs.pipeline, options.ignoresClasses ?? false),
       packsCards: mixesCards(specs.pipeline),
@@ -286,24 +293,35 @@ export class PipelineHost {
 
   /** What runs ask for, by class of runner. A source that is watched needs one runner, whatever else happens. */
   demand(): Map<string, ClassDemand> {
-    const { pipeline, slotsMax } = this.#specs;
-    const common = commonClass(pipeline);
-    const executing = new Map<string, number>();
-    for (const { seat } of this.#seats.values())
-      executing.set(seat.runnerClass, (executing.get(seat.runnerClass) ?? 0) + seat.executing);
-    const waitingByClass = this.#activity.waitingByClass;
+    const { runners } = this.#specs.pipeline;
+    const common = commonClass(this.#specs.pipeline);
     return new Map(
-      pipeline.runners.map(({ name }) => {
-        const runs = executing.get(name) ?? 0;
-        const unclassed = name === common ? (waitingByClass.get(undefined) ?? 0) : 0;
-        const waiting = Math.min(slotsMax, (waitingByClass.get(name) ?? 0) + unclassed);
-        const forWatchers = name === common && runs + waiting === 0 && this.#hasWatchers ? 1 : 0;
-        return [name, { executing: runs, waiting: waiting + forWatchers }];
+      runners.map(({ name, gpus }) => {
+        const { executing, waiting, milliCards } = this.#demandOf(name, name === common);
+        const forWatchers = name === common && executing + waiting === 0 && this.#hasWatchers ? 1 : 0;
+        return [name, { executing, waiting: waiting + forWatchers, ...(gpus > 0 && { milliCards }) }];
       }),
     );
   }
 
+  #demandOf(runnerClass: string, isCommon: boolean): Required<ClassDemand> {
+    const seats = [...this.#seats.values()].map(({ seat }) => seat).filter((seat) => seat.runnerClass === runnerClass);
+    const waiting = this.#activity.waitingFor(runnerClass);
+    const runs = waiting.runs + (isCommon ? this.#activity.waitingFor(undefined).runs : 0);
+    const admissible = Math.min(runs, this.#specs.slotsMax);
+    const perRun = waiting.runs === 0 ? 0 : waiting.milliCards / waiting.runs;
+    return {
+      executing: sum(seats, ({ executing }) => executing),
+      waiting: admissible,
+      milliCards: sum(seats, ({ spokenMilli }) => spokenMilli) + Math.ceil(perRun * Math.min(waiting.runs, admissible)),
+    };
+  }
+
   // ---- what people see ---------------------------------------------------------------------------------------------
+
+  get cards(): CardsPicture {
+    return cardsPicture(this.dispatcher, this.#cardMeter);
+  }
 
   activity(source: string | undefined): Readonly<SourceActivity> {
     return source === undefined ? this.#activity.total : this.#activity.of(source);
@@ -422,6 +440,8 @@ export class PipelineHost {
     return newest;
   }
 }
+
+const sum = <T>(all: readonly T[], of: (one: T) => number): number => all.reduce((total, one) => total + of(one), 0);
 
 function settingsOf({ weight, limits }: LiveSourceSpec) {
   const bounds = limitsOf(limits);

@@ -35,7 +35,9 @@ class UpdateBatcher<Item, Result, Context extends { readonly update: string }>
     return result!;
   }
 
-  callEach(...[items, options]: Parameters<BatchedCalls<Item, Result, Context>['callEach']>): readonly Promise<Result>[] {
+  callEach(
+    ...[items, options]: Parameters<BatchedCalls<Item, Result, Context>['callEach']>
+  ): readonly Promise<Result>[] {
     const { update } = options.context;
     const entry = this.#open.get(update) ?? { batcher: this.#opened(), calls: 0 };
     this.#open.set(update, entry);

@@ -158,8 +158,9 @@ const bend: fc.Arbitrary<Bend> = fc.record({
   value: fc.nat({ max: 10_000 }),
 });
 
-/** What only the local check knows: cron expressions and time zones, and whether the Pipeline is there. */
-const ONLY_HERE = /is no cron expression|never comes true|is no time zone|there is no Pipeline/;
+/** What only the local check knows: cron expressions and time zones, cards that no class has, and whether the Pipeline is there. */
+const ONLY_HERE =
+  /is no cron expression|never comes true|is no time zone|there is no Pipeline|asks for (a card|\d+ cards of one runner)/;
 
 function problemsHere(object: Plain): string[] {
   const text = stringify(object, { version: '1.1' });

@@ -227,7 +227,15 @@ export const LINES: Readonly<Record<string, Line>> = {
   ),
   'a pod template is kept as it is': cards({ 'spec.runners.1.template': { anything: [{ goes: 1.5 }] } }),
   'a pod template that is text': refused(cards({ 'spec.runners.1.template': 'pod' }), 'spec.runners[1].template'),
-  'a component on a class that is there': cards({ 'spec.component.runner': 'cpu' }),
+  'a component on a class that is there': cards({ 'spec.component.runner': 'gpu' }),
+  'a component with a card on a class that has none': {
+    ...refused(
+      cards({ 'spec.component.runner': 'cpu' }),
+      'spec.component.steps[2].gpu',
+      'asks for a card, and the class cpu has no cards: raise gpus of that class, or name another with runner',
+    ),
+    onlyHere: true,
+  },
   'a component on a class that is not there': refused(
     cards({ 'spec.component.runner': 'tpu' }),
     'spec.component.runner',
@@ -349,8 +357,16 @@ export const LINES: Readonly<Record<string, Line>> = {
   // ---- settings of a step
   'a share of a card in thousandths': cardStep({ ...hash, gpu: '1m' }),
   'a share of a card as a decimal': cardStep({ ...hash, gpu: '0.5' }),
-  'two cards': cardStep({ ...hash, gpu: 2 }),
-  'two cards in thousandths': cardStep({ ...hash, gpu: '2000m' }),
+  'two cards': cards({ 'spec.component.steps.2': { ...hash, gpu: 2 }, 'spec.runners.1.gpus': 2 }),
+  'two cards in thousandths': cards({ 'spec.component.steps.2': { ...hash, gpu: '2000m' }, 'spec.runners.1.gpus': 4 }),
+  'two cards on runners of one': {
+    ...refused(
+      cardStep({ ...hash, gpu: 2 }),
+      'spec.component.steps[2].gpu',
+      'asks for 2 cards of one runner, and the class gpu has 1 a pod: raise gpus of that class, or name another with runner',
+    ),
+    onlyHere: true,
+  },
   'one and a half cards': refused(cardStep({ ...hash, gpu: '1500m' }), 'spec.component.steps[2].gpu', GPU),
   'one and a half cards as a decimal': refused(cardStep({ ...hash, gpu: '1.5' }), 'spec.component.steps[2].gpu', GPU),
   'no card': refused(cardStep({ ...hash, gpu: 0 }), 'spec.component.steps[2].gpu', GPU),

@@ -86,6 +86,7 @@ describe('metrics', () => {
       requestedAtMs: clock.nowMs(),
       grantedAtMs: clock.nowMs() + 200,
       runnerClass: 'cpu',
+      milliCards: 0,
     };
     clock.advance(200);
     metrics.granted(run, { isLoan: false, waitedMs: 200, runner: 'r' });

@@ -79,6 +79,7 @@ function common(
 ): Omit<CommonPicture, 'items'> {
   const { object, host, handled, isSuspended, refusal, nowMs } = seen;
   const { held, waiting, backoff, inFlight } = host?.activity(source) ?? NOTHING_HELD;
+  const cards = cardsOf(host, source);
   return {
     generation: object.metadata.generation ?? 0,
     isSuspended,
@@ -86,12 +87,21 @@ function common(
     ...(refusal !== undefined && { refusal }),
     ...(seen.trouble !== undefined && { trouble: seen.trouble }),
     slots: { limit, held, waiting, inFlight },
-    waitingFor: { slot: isRoom ? waiting : 0, card: 0, runner: isRoom ? 0 : waiting, backoff },
-    cards: NO_CARDS,
+    waitingFor: { slot: isRoom ? waiting : 0, card: cards.waiting, runner: isRoom ? 0 : waiting, backoff },
+    cards,
     updates: records?.updates(nowMs) ?? [],
     handled,
     ...(records?.failures !== undefined && { failures: records.failures }),
   };
+}
+
+/** Cards of all runners; what the source, or the whole Pipeline, holds of them and waits for. */
+function cardsOf(host: PipelineHost | undefined, source: string | undefined): CommonPicture['cards'] {
+  if (host === undefined) return NO_CARDS;
+  const { total, heldMilli, waiting, branches } = host.cards;
+  if (source === undefined) return { total, heldMilli, waiting };
+  const own = branches.find(({ path }) => path.length === 1 && path[0] === source);
+  return { total, heldMilli: own?.heldMilli ?? 0, waiting: own?.waiting ?? 0 };
 }
 
 function sumOfItems(host: PipelineHost | undefined): CommonPicture['items'] {

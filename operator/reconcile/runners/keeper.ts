@@ -109,6 +109,7 @@ export class RunnerKeeper {
       fingerprint: mark,
       executing: demand.executing,
       waiting: demand.waiting,
+      ...(demand.milliCards !== undefined && { milliCards: demand.milliCards }),
       isSuspended: kept.isSuspended,
       nowMs,
       ...(backoff.state !== undefined && { createNotBeforeMs: backoff.state.notBeforeMs }),

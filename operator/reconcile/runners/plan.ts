@@ -37,6 +37,8 @@ export interface ClassPicture {
   /** Runs that execute on, or wait for, this class. */
   readonly executing: number;
   readonly waiting: number;
+  /** Shares of cards that these runs ask for, in thousandths of a card. */
+  readonly milliCards?: number;
   /** Pods that the class may have by its share of the cards (G7); absent: as many as it wants. */
   readonly allowance?: number;
   /** No pod is made before this time: the ones before failed. */
@@ -88,10 +90,11 @@ const isGoing = (pod: RunnerPodView): boolean => pod.runner?.isDraining ?? false
 /** Nothing runs on it: it never connected, or it said that it drained. */
 const mayBeDeleted = (pod: RunnerPodView): boolean => pod.runner === undefined || pod.runner.isDrained;
 
-function wantedPods({ runner, executing, waiting, isSuspended }: ClassPicture): number {
+function wantedPods({ runner, executing, waiting, milliCards = 0, isSuspended }: ClassPicture): number {
   if (isSuspended) return 0;
-  const byDemand = Math.ceil((executing + waiting) / runner.slots);
-  return Math.min(runner.replicas.max, Math.max(runner.replicas.min, byDemand));
+  const bySlots = Math.ceil((executing + waiting) / runner.slots);
+  const byCards = runner.gpus === 0 ? 0 : Math.ceil(milliCards / 1000 / runner.gpus);
+  return Math.min(runner.replicas.max, Math.max(runner.replicas.min, bySlots, byCards));
 }
 
 type Why = 'idle' | 'outdated' | 'surplus';

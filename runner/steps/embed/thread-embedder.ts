@@ -38,9 +38,7 @@ function threadEmbedder(
     dimensions,
     embed(texts, call) {
       const { item, signal } = call;
-      const all = call.withCard(() =>
-        pool.run<Float32Array>(task, inputOf(texts), { label: item.key, signal }),
-      );
+      const all = call.withCard(() => pool.run<Float32Array>(task, inputOf(texts), { label: item.key, signal }));
       return texts.map(async (_, i) => (await all).subarray(i * dimensions, (i + 1) * dimensions));
     },
     close: async () => undefined,
