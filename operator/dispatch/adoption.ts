@@ -24,7 +24,6 @@ import type {
 import type { AdmissionTree, Branch, Run } from '../admission/index.ts';
 import type { Cards } from './cards.ts';
 import type { LiveRun } from './live-run.ts';
-import type { Outbox } from './outbox.ts';
 import type { Runs } from './runs.ts';
 import { Seat } from './seat.ts';
 import type { Updates } from './updates.ts';
@@ -36,7 +35,6 @@ export interface AdoptionOptions {
   readonly updates: Updates;
   readonly watchers: Watchers;
   readonly cards: Cards;
-  readonly outbox: Outbox;
   readonly epoch: number;
   /** Everybody who was expected has reported or is gone. */
   readonly settled: () => void;
@@ -124,7 +122,7 @@ export class Adoption {
 
   #adoptRun(seat: Seat, order: RunOrder): LiveRun | undefined {
     if (order.kind === 'watch') return this.#adoptWatch(seat, order);
-    const { runs, updates, epoch, outbox } = this.#options;
+    const { runs, updates, epoch } = this.#options;
     const phantom = this.#phantomOf(order);
     if (phantom !== undefined) {
       this.#phantoms.delete(phantom);
@@ -133,16 +131,16 @@ export class Adoption {
     const run = phantom ?? this.#adoptNew(seat, order);
     if (run === undefined) return undefined;
     const { attempt } = run;
-    outbox.post({ kind: 'renewed', to: seat.runner, run: run.number, token: { epoch, run: run.number, attempt } });
+    seat.runner.renewed(run.number, { epoch, run: run.number, attempt });
     updates.adopted(run.update);
     return run;
   }
 
   /** B4. A watcher holds no slot, so it is only told. */
   #refuse(seat: Seat, order: RunOrder): void {
-    const { runs, updates, outbox } = this.#options;
+    const { runs, updates } = this.#options;
     if (order.kind === 'watch') {
-      outbox.post({ kind: 'cancel', to: seat.runner, run: order.token.run, why: NOT_TAKEN_OVER });
+      seat.runner.cancel(order.token.run, NOT_TAKEN_OVER);
     } else runs.condemn(order, requestOf(order), updates.openForCondemned(), seat, NOT_TAKEN_OVER);
   }
 
@@ -162,11 +160,11 @@ export class Adoption {
 
   #adoptWatch(seat: Seat, order: RunOrder): LiveRun | undefined {
     if (order.parentRun === undefined) return undefined;
-    const { runs, updates, watchers, outbox, epoch } = this.#options;
+    const { runs, updates, watchers, epoch } = this.#options;
     const run = updates.adoptSource(order, runs.get(order.parentRun));
     watchers.adopt(run, seat);
     const token = { epoch, run: run.number, attempt: run.attempt };
-    outbox.post({ kind: 'renewed', to: seat.runner, run: run.number, token });
+    seat.runner.renewed(run.number, token);
     return run;
   }
 
@@ -179,18 +177,12 @@ export class Adoption {
 
   /** What else a run waits for: it ended meanwhile, it executes where nobody has reported, or it is asked for again. */
   #adoptMount(parent: LiveRun, { request, isStarted }: ReportedRun['mounts'][number]): void {
-    const { runs, updates, outbox } = this.#options;
+    const { runs, updates } = this.#options;
     const key = keyOf(parent.number, request.path);
     const end = this.#ends.get(key);
     if (end !== undefined && end.kind !== 'parked' && parent.seat !== undefined) {
       this.#ends.delete(key);
-      outbox.post({
-        kind: 'mountEnded',
-        to: parent.seat.runner,
-        run: parent.number,
-        mount: request.mount,
-        outcome: end,
-      });
+      parent.seat.runner.mountEnded(parent.number, request.mount, end);
     } else if (isStarted && !this.isSettled && parent.kind !== 'watch' && request.kind !== 'watch') {
       const phantom = runs.adopt({ request, update: parent.update, parent, seat: this.#nowhere });
       if (phantom === undefined) runs.ask(runs.create(request, parent.update, parent));

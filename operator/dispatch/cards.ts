@@ -16,12 +16,10 @@ import {
 } from '../cards/index.ts';
 import type { Clock } from '../clock.ts';
 import type { OpenSource, OpenUpdate } from './open-update.ts';
-import type { Outbox } from './outbox.ts';
 import type { CardView, DispatchEvents } from './ports.ts';
 import type { Seat } from './seat.ts';
 
 export interface CardsOptions {
-  readonly outbox: Outbox;
   readonly clock: Clock;
   readonly events: DispatchEvents;
   readonly isPacking: boolean;
@@ -147,7 +145,7 @@ export class Cards {
   }
 
   #refuse(seat: Seat, { run, ask }: Asked, why: string): void {
-    this.#options.outbox.post({ kind: 'cardRefused', to: seat.runner, run, ask, why });
+    seat.runner.cardRefused(run, ask, why);
   }
 
   #note(seat: Seat, asked: Asked, update: string): LiveShare {
@@ -167,7 +165,7 @@ export class Cards {
       this.#options.events.cardGranted?.(live);
       const { seat, run, ask } = live;
       const grant = { cards: share.cards, milliShare: Math.min(share.milli, WHOLE_CARD) };
-      this.#options.outbox.post({ kind: 'cardGranted', to: seat.runner, run, ask, grant });
+      seat.runner.cardGranted(run, ask, grant);
     }
   }
 

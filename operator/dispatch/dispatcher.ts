@@ -2,8 +2,8 @@
 // Owns:   the one table of live runs (runs.ts), seats (placement.ts), shares of cards (cards.ts), open updates and live sources (updates.ts), watchers (watchers.ts).
 // Leaves: who is next (operator/admission), when an update begins (operator/triggers), what a run does (the engine, behind `Runner`),
 //         whether a runner still lives (operator/gateway).
-// All calls return at once and decide at once; what they cause on runners and observers leaves when the turn is over (outbox.ts), so a
-// runner that answers at once never finds a decision half made.
+// All calls return at once and decide at once; what they cause on observers, and on runners that would answer at once, leaves when the turn
+// is over (outbox.ts), so that nobody finds a decision half made.
 import {
   type ComponentPath,
   EMPTY_REPORT,
@@ -31,7 +31,7 @@ import { Cards } from './cards.ts';
 import type { LiveRun } from './live-run.ts';
 import { pictureOf, type RunPicture } from './look.ts';
 import type { SourceSettings, SourceStart } from './open-update.ts';
-import { type Defer, Outbox } from './outbox.ts';
+import { type Defer, Outbox, PostedRunner } from './outbox.ts';
 import { Placement } from './placement.ts';
 import type { DispatchEvents, RunView } from './ports.ts';
 import { Runs } from './runs.ts';
@@ -73,6 +73,8 @@ export interface RunnerStart {
   /** Cards that it has; default none. */
   readonly cards?: number;
   readonly runner: Runner;
+  /** It only writes down what it is told, and calls nobody from inside: it is told in the middle of decisions. Else calls wait. */
+  readonly takesNotes?: boolean;
 }
 
 /** A runner that joined. */
@@ -111,7 +113,7 @@ export class Dispatcher {
     this.#outbox = outbox;
     this.#tree = tree;
     this.#placement = placement;
-    this.#cards = new Cards({ outbox, clock, events, isPacking: options.packsCards ?? false });
+    this.#cards = new Cards({ clock, events, isPacking: options.packsCards ?? false });
     this.#runs = new Runs({
       ...shared,
       openUpdates: () => [...this.#updates.open.keys()],
@@ -154,7 +156,8 @@ export class Dispatcher {
   /** A runner joins that holds runs of an earlier operator (B1 to B6). */
   adoptRunner(start: RunnerStart, report: RunnerReport): JoinedRunner {
     if (this.#seats.has(start.name)) throw new Error(`a runner named ${start.name} is there already`);
-    const seat = new Seat({ cards: 0, ...start, ordinal: this.#joined++ });
+    const runner = start.takesNotes === true ? start.runner : new PostedRunner(start.runner, this.#outbox);
+    const seat = new Seat({ cards: 0, ...start, runner, ordinal: this.#joined++ });
     this.#seats.set(seat.name, seat);
     this.#cards.seatJoined(seat);
     this.#events.runnerJoined?.(seat.name, seat.runnerClass, seat.slots);
@@ -362,7 +365,7 @@ export class Dispatcher {
     const why = parent.cancelledWhy ?? parent.update.cancelledWhy;
     if (why !== undefined) {
       const outcome: RunOutcome = { kind: 'cancelled', why };
-      this.#outbox.post({ kind: 'mountEnded', to: seat.runner, run: parentNumber, mount: request.mount, outcome });
+      seat.runner.mountEnded(parentNumber, request.mount, outcome);
     } else this.#updates.mount(parent, request);
   }
 

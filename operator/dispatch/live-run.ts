@@ -1,5 +1,12 @@
 // A live run: asked for and not ended. What waits costs one such object, so fields are few and links are intrusive.
-import type { Json, MountRequest, RunNumber, RunOrder } from '../../runner/protocol/index.ts';
+import {
+  type Json,
+  type MountRequest,
+  type OrderDraft,
+  orderFor,
+  type RunNumber,
+  type RunOrder,
+} from '../../runner/protocol/index.ts';
 import type { Run } from '../admission/index.ts';
 import type { CancelTimer } from '../clock.ts';
 import type { OpenUpdate } from './open-update.ts';
@@ -100,36 +107,23 @@ export class LiveRun implements RunView {
   }
 }
 
-type Draft = { -readonly [K in keyof RunOrder]: RunOrder[K] };
-
 /** What the runner gets for the present attempt. */
 export function orderOf(run: LiveRun, epoch: number, openUpdates: () => readonly string[]): RunOrder {
-  const { request, update, parent } = run;
-  const order: Draft = {
+  const { request, update } = run;
+  const order = orderFor(request, {
     token: { epoch, run: run.number, attempt: run.attempt },
     update: update.name,
-    path: request.path,
-    kind: request.kind,
-  };
-  if (update.of !== undefined) order.updateOf = update.of.path;
-  if (request.source !== undefined) order.source = request.source;
-  if (request.key !== undefined) order.key = request.key;
-  if (request.version !== undefined) order.version = request.version;
-  if (request.input !== undefined) order.input = request.input;
-  if (request.runnerClass !== undefined) order.runnerClass = request.runnerClass;
-  if (request.rows !== undefined) order.rows = request.rows;
-  if (request.bytes !== undefined) order.bytes = request.bytes;
-  if (request.reprocess !== undefined) order.reprocess = request.reprocess;
-  if (request.milliCards !== undefined) order.milliCards = request.milliCards;
-  if (parent !== undefined) order.parentRun = parent.number;
+    updateOf: update.of?.path,
+    parentRun: run.parent?.number,
+    traceparent: update.traceparent,
+  });
   if (run.losses > 0) order.losses = run.losses;
   if (run.resume !== undefined) order.resume = run.resume;
-  if (update.traceparent !== undefined) order.traceparent = update.traceparent;
   if (update.root === run) addRootFields(order, update, openUpdates);
   return order;
 }
 
-function addRootFields(order: Draft, update: OpenUpdate, openUpdates: () => readonly string[]): void {
+function addRootFields(order: OrderDraft, update: OpenUpdate, openUpdates: () => readonly string[]): void {
   const { trigger, allowDeletes, releaseQuarantined } = update.start;
   order.trigger = trigger;
   if (allowDeletes !== undefined) order.allowDeletes = allowDeletes;

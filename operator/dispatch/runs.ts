@@ -20,7 +20,6 @@ import type { AdmissionTree, RequestOptions, Run } from '../admission/index.ts';
 import type { Clock } from '../clock.ts';
 import { addChild, childrenOf, ENDED, LiveRun, orderOf, removeChild, UNPLACED } from './live-run.ts';
 import type { OpenUpdate } from './open-update.ts';
-import type { Outbox } from './outbox.ts';
 import type { Placement } from './placement.ts';
 import type { DispatchEvents } from './ports.ts';
 import type { Seat } from './seat.ts';
@@ -31,7 +30,6 @@ const TRY_AGAIN_MS = 1_000;
 export interface RunsOptions {
   readonly tree: AdmissionTree;
   readonly placement: Placement;
-  readonly outbox: Outbox;
   readonly clock: Clock;
   readonly epoch: number;
   readonly events: DispatchEvents;
@@ -57,7 +55,6 @@ export interface AdoptedRun {
 export class Runs {
   readonly #tree: AdmissionTree;
   readonly #placement: Placement;
-  readonly #outbox: Outbox;
   readonly #clock: Clock;
   readonly #epoch: number;
   readonly #events: DispatchEvents;
@@ -70,7 +67,6 @@ export class Runs {
   constructor(options: RunsOptions) {
     this.#tree = options.tree;
     this.#placement = options.placement;
-    this.#outbox = options.outbox;
     this.#clock = options.clock;
     this.#epoch = options.epoch;
     this.#events = options.events;
@@ -94,6 +90,10 @@ export class Runs {
   on(seat: Seat, number: RunNumber): LiveRun | undefined {
     const run = this.#table.get(number);
     if (run?.seat === seat) return run;
+    return this.#condemned.size === 0 ? undefined : this.#condemnedOn(seat, number);
+  }
+
+  #condemnedOn(seat: Seat, number: RunNumber): LiveRun | undefined {
     for (const [condemned, known] of this.#condemned) if (known === number && condemned.seat === seat) return condemned;
     return undefined;
   }
@@ -152,7 +152,7 @@ export class Runs {
     const ask = this.#tree.adopt(update.branch, { of: run, runnerClass: seat.runnerClass });
     run.state = { phase: 'executing', seat, ask };
     this.#recount(run);
-    this.#outbox.post({ kind: 'cancel', to: seat.runner, run: order.token.run, why });
+    seat.runner.cancel(order.token.run, why);
   }
 
   /** A watcher that an earlier operator started. */
@@ -243,7 +243,7 @@ export class Runs {
     if (run.cancelledWhy !== undefined) return;
     run.cancelledWhy = why;
     const { state } = run;
-    if (state.phase === 'executing') this.#outbox.post({ kind: 'cancel', to: state.seat.runner, run: run.number, why });
+    if (state.phase === 'executing') state.seat.runner.cancel(run.number, why);
     else this.settle(run, cancelled(why));
   }
 
@@ -359,9 +359,24 @@ export class Runs {
       waitedMs: run.grantedAtMs - run.requestedAtMs,
       runner: seat.name,
     });
-    const order = orderOf(run, this.#epoch, this.#options.openUpdates);
-    this.#outbox.post({ kind: 'start', to: seat.runner, order });
-    if (isFirst) this.announce(run);
+    const isKnownThere = this.#send(run, seat);
+    if (isFirst) this.#announceFirst(run, isKnownThere);
+  }
+
+  /** Answers whether the runner knows by that that the parent's mount started. */
+  #send(run: LiveRun, seat: Seat): boolean {
+    const { parent } = run;
+    if (parent === undefined || seat.runner.startMounted === undefined || !isOfMount(run, parent, seat)) {
+      seat.runner.start(orderOf(run, this.#epoch, this.#options.openUpdates));
+      return false;
+    }
+    seat.runner.startMounted({ epoch: this.#epoch, run: run.number, attempt: run.attempt }, parent.number, run.mount);
+    return true;
+  }
+
+  #announceFirst(run: LiveRun, isKnownThere: boolean): void {
+    if (isKnownThere && run.update.root !== run) return;
+    this.announce(run);
   }
 
   announce(run: LiveRun): void {
@@ -369,13 +384,12 @@ export class Runs {
     if (run.update.root === run) this.#options.rootStarted(run.update);
     const parentSeat = parent?.seat;
     if (parent === undefined || parentSeat === undefined) return;
-    this.#outbox.post({ kind: 'mountStarted', to: parentSeat.runner, run: parent.number, mount: run.mount });
+    parentSeat.runner.mountStarted(parent.number, run.mount);
   }
 
   /** An older attempt of the run has not stopped there, and words about either could not be told apart. */
   #hasCondemned(seat: Seat, number: RunNumber): boolean {
-    for (const [condemned, known] of this.#condemned) if (known === number && condemned.seat === seat) return true;
-    return false;
+    return this.#condemned.size > 0 && this.#condemnedOn(seat, number) !== undefined;
   }
 
   /** No runner may have it now (P4): the slot goes to others, and it asks again soon. */
@@ -450,10 +464,7 @@ export class Runs {
     if (parent !== undefined) {
       removeChild(parent, run);
       this.#recount(run.lender);
-      const seat = parent.seat;
-      if (seat !== undefined) {
-        this.#outbox.post({ kind: 'mountEnded', to: seat.runner, run: parent.number, mount: run.mount, outcome });
-      }
+      parent.seat?.runner.mountEnded(parent.number, run.mount, outcome);
     }
     if (update.root === run) this.#options.rootEnded(update, outcome);
     if (--update.liveRuns === 0) this.#options.updateEmpty(update);
@@ -495,6 +506,14 @@ function wishOf(run: LiveRun): RequestOptions {
   }
   return wish;
 }
+
+/** Whether an order says no more than the parent's mount and order do, and the parent is on the same runner. */
+const isOfMount = (run: LiveRun, parent: LiveRun, seat: Seat): boolean =>
+  parent.seat === seat &&
+  parent.kind !== 'watch' &&
+  parent.update === run.update &&
+  run.losses === 0 &&
+  run.resume === undefined;
 
 function invariant(claim: boolean, message: string): void {
   if (!claim) throw new Error(message);

@@ -376,7 +376,7 @@ export class Updates {
   }
 
   #tell(tell: () => void): void {
-    this.#options.outbox.post({ kind: 'tell', tell });
+    this.#options.outbox.post(tell);
   }
 }
 

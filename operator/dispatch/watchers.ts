@@ -9,7 +9,6 @@
 import { isBelow, type RunOutcome } from '../../runner/protocol/index.ts';
 import type { CancelTimer, Clock } from '../clock.ts';
 import { type LiveRun, orderOf, UNPLACED } from './live-run.ts';
-import type { Outbox } from './outbox.ts';
 import type { Runs } from './runs.ts';
 import type { Seat } from './seat.ts';
 
@@ -36,7 +35,6 @@ interface Gate {
 
 export interface WatchersOptions {
   readonly runs: Runs;
-  readonly outbox: Outbox;
   readonly clock: Clock;
   readonly epoch: number;
   readonly seats: () => Iterable<Seat>;
@@ -75,7 +73,7 @@ export class Watchers {
     run.cancelledWhy = why;
     const { seat } = run;
     if (seat === undefined) this.#close(run, { kind: 'cancelled', why });
-    else this.#options.outbox.post({ kind: 'cancel', to: seat.runner, run: run.number, why });
+    else seat.runner.cancel(run.number, why);
   }
 
   /** Stops live sources at and below a path; `then` runs when they are gone, or took too long (V4). */
@@ -144,8 +142,7 @@ export class Watchers {
     run.attempt++;
     run.state = { phase: 'watching', seat };
     seat.watchers++;
-    const order = orderOf(run, this.#options.epoch, () => []);
-    this.#options.outbox.post({ kind: 'start', to: seat.runner, order });
+    seat.runner.start(orderOf(run, this.#options.epoch, () => []));
     if (isFirst) this.#options.runs.announce(run);
   }
 

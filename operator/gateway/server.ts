@@ -33,6 +33,8 @@ export interface GatewayServer {
 export async function serveGateway(options: GatewayServerOptions): Promise<GatewayServer> {
   const { gateway, authenticate, cert, key, host, port } = options;
   const handler = connectNodeAdapter({
+    // Compression of small frames costs more than the frames.
+    acceptCompression: [],
     routes: (router) => {
       router.service(RunnerLink, {
         connect: (frames, context) => serveStream(gateway, authenticate, frames, context),

@@ -9,7 +9,7 @@ import {
   FrameSchema,
   HeartbeatSchema,
   type Hello,
-  type Runner,
+  type LinkedRunner,
   type RunnerReport,
   type Specs,
   type Uplink,
@@ -191,7 +191,10 @@ export class ServedSession {
     const { pool, events, hello, reported } = this.#options;
     const { runner, runnerClass, slots, gpus } = hello;
     const name = `${runner}/${this.id}`;
-    this.#joined = pool.host.adoptRunner({ name, runnerClass, slots, cards: gpus, runner: this.#collector() }, report);
+    this.#joined = pool.host.adoptRunner(
+      { name, runnerClass, slots, cards: gpus, runner: this.#collector(), takesNotes: true },
+      report,
+    );
     reported();
     this.#phase = 'serving';
     events.joined?.(runner, this.pipeline, slots);
@@ -264,19 +267,20 @@ export class ServedSession {
   // ---- what the dispatcher says -----------------------------------------------------------------------------------
 
   /** Collects what the runner is told; it leaves when the turn is over. */
-  #collector(): Runner {
-    const say = (act: (writer: DownWriter) => void) => {
-      act(this.#writer);
+  #collector(): LinkedRunner {
+    const writer = () => {
       this.#flushSoon();
+      return this.#writer;
     };
     return {
-      start: (order) => say((writer) => writer.start(order)),
-      cancel: (run, why) => say((writer) => writer.cancel(run, why)),
-      renewed: (run, token) => say((writer) => writer.renewed(run, token)),
-      mountStarted: (parent, mount) => say((writer) => writer.mountStarted(parent, mount)),
-      mountEnded: (parent, mount, outcome) => say((writer) => writer.mountEnded(parent, mount, outcome)),
-      cardGranted: (run, ask, grant) => say((writer) => writer.cardGranted(run, ask, grant)),
-      cardRefused: (run, ask, why) => say((writer) => writer.cardRefused(run, ask, why)),
+      start: (order) => writer().start(order),
+      startMounted: (token, parent, mount) => writer().startMounted(token, parent, mount),
+      cancel: (run, why) => writer().cancel(run, why),
+      renewed: (run, token) => writer().renewed(run, token),
+      mountStarted: (parent, mount) => writer().mountStarted(parent, mount),
+      mountEnded: (parent, mount, outcome) => writer().mountEnded(parent, mount, outcome),
+      cardGranted: (run, ask, grant) => writer().cardGranted(run, ask, grant),
+      cardRefused: (run, ask, why) => writer().cardRefused(run, ask, why),
     };
   }
 

@@ -116,39 +116,43 @@ export class ByteReader {
 
 // ---- texts ---------------------------------------------------------------------------------------------------------
 
-const SEPARATOR = '\u0000';
-/** Either of the two characters that mean something in a column of texts. */
-const hasMark = (text: string): boolean => text.includes('\u0000') || text.includes('\u0001');
-const escaped = (text: string): string => text.replaceAll('\u0001', '\u00011').replaceAll('\u0000', '\u00010');
-const unescaped = (text: string): string => text.replaceAll('\u00010', '\u0000').replaceAll('\u00011', '\u0001');
+/** Texts of many messages: one text, and how long each of them is. */
+export interface Texts {
+  readonly text: string;
+  readonly lengthsU32: Uint8Array;
+}
 
 export class TextColumn {
   #texts: string[] = [];
+  readonly #lengths = new WordColumn();
 
   push(text: string): void {
-    this.#texts.push(hasMark(text) ? escaped(text) : text);
+    this.#texts.push(text);
+    this.#lengths.push(text.length);
   }
 
-  take(): string {
-    const text = this.#texts.join(SEPARATOR);
+  take(): Texts {
+    const text = this.#texts.join('');
     this.#texts = [];
-    return text;
+    return { text, lengthsU32: this.#lengths.take() };
   }
 }
 
+/** Reading past the end throws a RangeError. */
 export class TextReader {
-  readonly #texts: readonly string[];
-  readonly #isEscaped: boolean;
+  readonly #text: string;
+  readonly #lengths: WordReader;
   #at = 0;
 
-  constructor(text: string) {
-    this.#texts = text.split(SEPARATOR);
-    this.#isEscaped = text.includes('\u0001');
+  constructor(texts: Texts | undefined) {
+    this.#text = texts?.text ?? '';
+    this.#lengths = new WordReader(texts?.lengthsU32 ?? new Uint8Array());
   }
 
   next(): string {
-    const text = this.#texts[this.#at++];
-    if (text === undefined) throw new RangeError('a column of texts is shorter than its messages');
-    return this.#isEscaped ? unescaped(text) : text;
+    const from = this.#at;
+    this.#at += this.#lengths.next();
+    if (this.#at > this.#text.length) throw new RangeError('a column of texts is shorter than its messages');
+    return this.#text.slice(from, this.#at);
   }
 }

@@ -16,12 +16,17 @@ const MOUNT_STARTED = 4;
 const MOUNT_ENDED = 5;
 const CARD_GRANTED = 6;
 const CARD_REFUSED = 7;
+const START_MOUNTED = 8;
 
 /** Collects calls until they are taken as one batch. All tokens are of the operator's epoch. */
-export class DownWriter implements Runner {
+export class DownWriter implements LinkedRunner {
   readonly #epoch: number;
   readonly #order = new ByteColumn();
   readonly #starts = new StartWriter();
+  readonly #mountedRuns = new DoubleColumn();
+  readonly #mountedAttempts = new WordColumn();
+  readonly #mountedParents = new DoubleColumn();
+  readonly #mountedMounts = new WordColumn();
   readonly #cancelRuns = new DoubleColumn();
   #cancelWhys: string[] = [];
   readonly #renewedRuns = new DoubleColumn();
@@ -48,6 +53,14 @@ export class DownWriter implements Runner {
   start(order: RunOrder): void {
     this.#order.push(START);
     this.#starts.push(order);
+  }
+
+  startMounted({ run, attempt }: FencingToken, parent: RunNumber, mount: number): void {
+    this.#order.push(START_MOUNTED);
+    this.#mountedRuns.push(run);
+    this.#mountedAttempts.push(attempt);
+    this.#mountedParents.push(parent);
+    this.#mountedMounts.push(mount);
   }
 
   cancel(run: RunNumber, why: string): void {
@@ -105,6 +118,10 @@ export class DownWriter implements Runner {
       refusedRunsF64: this.#refusedRuns.take(),
       refusedAsksU32: this.#refusedAsks.take(),
       refusedWhys: this.#refusedWhys,
+      mountedRunsF64: this.#mountedRuns.take(),
+      mountedAttemptsU32: this.#mountedAttempts.take(),
+      mountedParentsF64: this.#mountedParents.take(),
+      mountedMountsU32: this.#mountedMounts.take(),
     });
     this.#cancelWhys = [];
     this.#refusedWhys = [];
@@ -112,8 +129,11 @@ export class DownWriter implements Runner {
   }
 }
 
+/** A runner at its end of the link. */
+export type LinkedRunner = Runner & Required<Pick<Runner, 'startMounted'>>;
+
 /** Calls `runner` for each message of a batch, in order. Throws where the batch is malformed. */
-export function deliverDown(bytes: Uint8Array, runner: Runner): void {
+export function deliverDown(bytes: Uint8Array, runner: LinkedRunner): void {
   const batch = fromBinary(DownBatchSchema, bytes);
   const { epoch } = batch;
   const order = new ByteReader(batch.orderU8);
@@ -130,10 +150,17 @@ export function deliverDown(bytes: Uint8Array, runner: Runner): void {
   const refusedRuns = new DoubleReader(batch.refusedRunsF64);
   const refusedAsks = new WordReader(batch.refusedAsksU32);
   const refusedWhys = batch.refusedWhys.values();
+  const mountedRuns = new DoubleReader(batch.mountedRunsF64);
+  const mountedAttempts = new WordReader(batch.mountedAttemptsU32);
+  const mountedParents = new DoubleReader(batch.mountedParentsF64);
+  const mountedMounts = new WordReader(batch.mountedMountsU32);
   let cancels = 0;
   while (!order.isDone) {
     const kind = order.next();
-    if (kind === START) runner.start(starts.next(epoch));
+    if (kind === START_MOUNTED) {
+      const token = { epoch, run: mountedRuns.next(), attempt: mountedAttempts.next() };
+      runner.startMounted(token, mountedParents.next(), mountedMounts.next());
+    } else if (kind === START) runner.start(starts.next(epoch));
     else if (kind === CANCEL) runner.cancel(cancelRuns.next(), batch.cancelWhys[cancels++] ?? '');
     else if (kind === RENEWED) {
       const run = renewedRuns.next();

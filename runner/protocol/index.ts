@@ -1,5 +1,5 @@
 export * from './channel.ts';
-export { DownWriter, deliverDown } from './down-codec.ts';
+export { DownWriter, deliverDown, type LinkedRunner } from './down-codec.ts';
 export * from './link.ts';
 export {
   type Frame,
@@ -16,6 +16,7 @@ export {
   WelcomeSchema,
 } from './link_pb.ts';
 export * from './messages.ts';
+export * from './order.ts';
 export { Outflow } from './outflow.ts';
 export * from './path.ts';
 export { decodeReport, encodeReport } from './report-codec.ts';

@@ -52,6 +52,11 @@ export interface Uplink {
 /** What the dispatcher says to a runner. All calls return at once. */
 export interface Runner {
   start(order: RunOrder): void;
+  /**
+   * Starts a child that a run on this same runner mounted, and tells that it started: all but the token is in the mount and in the
+   * parent's order (`childOrder`). Only ends of the link have it, to whom it saves most of an order; others are given the order.
+   */
+  startMounted?(token: FencingToken, parent: RunNumber, mount: number): void;
   cancel(run: RunNumber, why: string): void;
   /**
    * A new leader took the run over: commits from now on carry this token. A commit that was refused only because its epoch was older waits

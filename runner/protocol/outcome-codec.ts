@@ -5,41 +5,49 @@ import { ByteColumn, ByteReader, WordColumn, WordReader } from './columns.ts';
 import { json, parsedJson } from './json.ts';
 import type { OutcomeDetails, Outcomes, RunError as WireError } from './link_pb.ts';
 import { OutcomeDetailsSchema, OutcomesSchema, RunErrorSchema } from './link_pb.ts';
-import type { Counts, RunError, RunOutcome } from './messages.ts';
+import { type Counts, NO_COUNTS, type RunError, type RunOutcome } from './messages.ts';
 
 const KINDS = ['done', 'failed', 'superseded', 'cancelled', 'parked'] as const;
 
 type Details = MessageInitShape<typeof OutcomeDetailsSchema>;
 
+/** All counts, as progress has them. */
 export function pushCounts(column: WordColumn, counts: Counts): void {
-  column.push(counts.unchanged);
-  column.push(counts.added);
-  column.push(counts.reprocessed);
-  column.push(counts.deleted);
-  column.push(counts.failed);
-  column.push(counts.superseded);
+  for (const name of COUNTS) column.push(counts[name]);
 }
 
 export function nextCounts(reader: WordReader): Counts {
-  return {
-    unchanged: reader.next(),
-    added: reader.next(),
-    reprocessed: reader.next(),
-    deleted: reader.next(),
-    failed: reader.next(),
-    superseded: reader.next(),
-  };
+  return countsOf(reader, ALL);
+}
+
+const COUNTS = ['unchanged', 'added', 'reprocessed', 'deleted', 'failed', 'superseded'] as const;
+const ALL = (1 << COUNTS.length) - 1;
+
+/** Those that the mask has, the others are 0. */
+function countsOf(reader: WordReader, mask: number): Counts {
+  const next = (bit: number) => ((mask & bit) === 0 ? 0 : reader.next());
+  return mask === 0
+    ? NO_COUNTS
+    : {
+        unchanged: next(1),
+        added: next(2),
+        reprocessed: next(4),
+        deleted: next(8),
+        failed: next(16),
+        superseded: next(32),
+      };
 }
 
 export class OutcomeWriter {
   readonly #kinds = new ByteColumn();
   readonly #counts = new WordColumn();
+  readonly #masks = new ByteColumn();
   #details: OutcomeDetails[] = [];
 
   push(outcome: RunOutcome): void {
     const index = this.#kinds.length;
     this.#kinds.push(KINDS.indexOf(outcome.kind) + 1);
-    if (outcome.kind === 'done' || outcome.kind === 'failed') pushCounts(this.#counts, outcome.counts);
+    if (outcome.kind === 'done' || outcome.kind === 'failed') this.#pushCounts(outcome.counts);
     const details = detailsOf(outcome);
     if (details !== undefined) this.#details.push(create(OutcomeDetailsSchema, { ...details, index }));
   }
@@ -47,19 +55,38 @@ export class OutcomeWriter {
   take(): Outcomes {
     const details = this.#details;
     this.#details = [];
-    return create(OutcomesSchema, { kindsU8: this.#kinds.take(), countsU32: this.#counts.take(), details });
+    return create(OutcomesSchema, {
+      kindsU8: this.#kinds.take(),
+      countsU32: this.#counts.take(),
+      countMasksU8: this.#masks.take(),
+      details,
+    });
+  }
+
+  /** Most outcomes have one count that is not 0, or none. */
+  #pushCounts(counts: Counts): void {
+    let mask = 0;
+    for (let i = 0; i < COUNTS.length; i++) {
+      const count = counts[COUNTS[i]!];
+      if (count === 0) continue;
+      mask |= 1 << i;
+      this.#counts.push(count);
+    }
+    this.#masks.push(mask);
   }
 }
 
 export class OutcomeReader {
   readonly #kinds: ByteReader;
   readonly #counts: WordReader;
+  readonly #masks: ByteReader;
   readonly #details: Map<number, OutcomeDetails>;
   #index = 0;
 
   constructor(outcomes: Outcomes | undefined) {
     this.#kinds = new ByteReader(outcomes?.kindsU8 ?? new Uint8Array());
     this.#counts = new WordReader(outcomes?.countsU32 ?? new Uint8Array());
+    this.#masks = new ByteReader(outcomes?.countMasksU8 ?? new Uint8Array());
     this.#details = new Map(outcomes?.details.map((details) => [details.index, details]));
   }
 
@@ -69,9 +96,9 @@ export class OutcomeReader {
     this.#index++;
     switch (kind) {
       case 'done':
-        return doneOf(nextCounts(this.#counts), details);
+        return doneOf(this.#nextCounts(), details);
       case 'failed':
-        return { kind, counts: nextCounts(this.#counts), error: errorOf(details?.error) };
+        return { kind, counts: this.#nextCounts(), error: errorOf(details?.error) };
       case 'superseded':
         return { kind };
       case 'cancelled':
@@ -81,6 +108,10 @@ export class OutcomeReader {
       default:
         throw new RangeError('the link carried an outcome of an unknown kind');
     }
+  }
+
+  #nextCounts(): Counts {
+    return countsOf(this.#counts, this.#masks.next());
   }
 }
 

@@ -271,8 +271,10 @@ function readCommon(details: CommonDetails | undefined, into: Draft<Common>): vo
 
 function startDetails(order: RunOrder): MessageInitShape<typeof StartDetailsSchema> | undefined {
   const common = commonDetails(order);
+  if (common === undefined && !hasDetails(order)) return undefined;
   const { trigger, allowDeletes, releaseQuarantined, openUpdates, losses, resume } = order;
-  const own = {
+  return {
+    ...common,
     ...(trigger === undefined ? {} : { trigger }),
     ...(allowDeletes === undefined ? {} : { allowDeletes }),
     ...(releaseQuarantined === undefined ? {} : { releaseQuarantined }),
@@ -280,9 +282,15 @@ function startDetails(order: RunOrder): MessageInitShape<typeof StartDetailsSche
     ...(losses === undefined ? {} : { losses }),
     ...(resume === undefined ? {} : { resumeJson: json(resume) }),
   };
-  if (common === undefined && Object.keys(own).length === 0) return undefined;
-  return { ...common, ...own };
 }
+
+const hasDetails = (order: RunOrder): boolean =>
+  order.trigger !== undefined ||
+  order.allowDeletes !== undefined ||
+  order.releaseQuarantined !== undefined ||
+  order.openUpdates !== undefined ||
+  order.losses !== undefined ||
+  order.resume !== undefined;
 
 function readStartDetails(details: StartDetails, order: Draft<RunOrder>): void {
   readCommon(details, order);

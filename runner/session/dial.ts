@@ -22,7 +22,11 @@ export function dialer(options: DialOptions): (attempt: number, events: WireEven
     const abort = new AbortController();
     const outflow = new Outflow<Frame>(() => events.drained());
     const stream = async () => {
-      const transport = createGrpcTransport({ baseUrl: address, nodeOptions: { ca: options.ca } });
+      const transport = createGrpcTransport({
+        baseUrl: address,
+        nodeOptions: { ca: options.ca },
+        acceptCompression: [],
+      });
       const client = createClient(RunnerLink, transport);
       const headers = { authorization: `Bearer ${await options.token()}` };
       for await (const frame of client.connect(outflow, { headers, signal: abort.signal })) events.frame(frame);

@@ -8,8 +8,10 @@
 import {
   type CardGrant,
   type ComponentPath,
+  childOrder,
   compareTokens,
   type FencingToken,
+  type LinkedRunner,
   type MountRequest,
   type RunNumber,
   type Runner,
@@ -56,8 +58,9 @@ export interface LedgerOptions {
 }
 
 const HANDED_BACK = 'the runner leaves';
+const UNMOUNTED = 'the run that mounted it ended';
 
-export class Ledger implements Uplink, Runner {
+export class Ledger implements Uplink, LinkedRunner {
   readonly #options: LedgerOptions;
   readonly #runs = new Map<RunNumber, HeldRun>();
   #ended: Unacknowledged<RunnerReport['ended'][number]>[] = [];
@@ -95,13 +98,23 @@ export class Ledger implements Uplink, Runner {
 
   start(order: RunOrder): void {
     const { token } = order;
-    const held = this.#runs.get(token.run);
-    if (token.epoch !== this.#epoch) return;
-    if (held !== undefined && compareTokens(token, held.order.token) <= 0) return;
+    if (this.#isRefused(token)) return;
     const run: HeldRun = { order, mounts: new Map(), isHandedBack: this.#isLeaving };
     this.#runs.set(token.run, run);
     if (this.#isLeaving) this.exited(token.run, { kind: 'cancelled', why: HANDED_BACK });
     else this.#options.engine.start(order);
+  }
+
+  startMounted(token: FencingToken, parent: RunNumber, mount: number): void {
+    const mounter = this.#runs.get(parent);
+    const pending = mounter?.mounts.get(mount);
+    if (mounter === undefined || pending === undefined) {
+      // The attempt that mounted it ended while the order was on its way.
+      if (!this.#isRefused(token)) this.#options.uplink.exited(token.run, { kind: 'cancelled', why: UNMOUNTED });
+      return;
+    }
+    this.start(childOrder(mounter.order, pending.request, token));
+    this.mountStarted(parent, mount);
   }
 
   cancel(run: RunNumber, why: string): void {
@@ -260,6 +273,13 @@ export class Ledger implements Uplink, Runner {
   /** The time to leave is up: everything is handed back. */
   handBackAll(): void {
     for (const [run, held] of [...this.#runs]) this.#handBack(run, held);
+  }
+
+  /** J3. */
+  #isRefused(token: FencingToken): boolean {
+    if (token.epoch !== this.#epoch) return true;
+    const held = this.#runs.get(token.run);
+    return held !== undefined && compareTokens(token, held.order.token) <= 0;
   }
 
   #tellIfIdle(): void {

@@ -43,22 +43,22 @@ export class RunnerSession implements LinkOwner {
 
   constructor(options: SessionOptions) {
     this.#options = options;
-    const say = (act: (writer: UpWriter) => void) => {
-      act(this.#writer);
+    const writer = () => {
       this.#flushSoon();
+      return this.#writer;
     };
     this.#ledger = new Ledger({
       engine: options.engine,
       uplink: {
-        mount: (parent, request) => say((writer) => writer.mount(parent, request)),
-        unmount: (parent, mount) => say((writer) => writer.unmount(parent, mount)),
-        exited: (run, outcome, trace) => say((writer) => writer.exited(run, outcome, trace)),
-        progress: (run, progress) => say((writer) => writer.progress(run, progress)),
-        tookOver: (run, from, paths) => say((writer) => writer.tookOver(run, from, paths)),
-        changed: (run, changes) => say((writer) => writer.changed(run, changes)),
-        measured: (stats) => say((writer) => writer.measured(stats)),
-        askCard: (run, ask, milli) => say((writer) => writer.askCard(run, ask, milli)),
-        cardReturned: (run, ask, bodyMs) => say((writer) => writer.cardReturned(run, ask, bodyMs)),
+        mount: (parent, request) => writer().mount(parent, request),
+        unmount: (parent, mount) => writer().unmount(parent, mount),
+        exited: (run, outcome, trace) => writer().exited(run, outcome, trace),
+        progress: (run, progress) => writer().progress(run, progress),
+        tookOver: (run, from, paths) => writer().tookOver(run, from, paths),
+        changed: (run, changes) => writer().changed(run, changes),
+        measured: (stats) => writer().measured(stats),
+        askCard: (run, ask, milli) => writer().askCard(run, ask, milli),
+        cardReturned: (run, ask, bodyMs) => writer().cardReturned(run, ask, bodyMs),
       },
       nextBatch: () => this.#batches + 1,
       onIdle: () => this.#idle(),

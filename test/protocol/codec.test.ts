@@ -10,6 +10,7 @@ import {
   deliverUp,
   encodeReport,
   type Json,
+  type LinkedRunner,
   type MountRequest,
   RUN_SPANS_MAX,
   type RunKind,
@@ -28,7 +29,7 @@ import {
 const word = fc.integer({ min: 0, max: 2 ** 32 - 1 });
 const runNumber = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER });
 const size = fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER });
-/** Any text, the two characters that the columns use included. */
+/** Any text, control characters included. */
 const text = fc.oneof(
   fc.string({ unit: 'grapheme' }),
   fc.string({ unit: fc.constantFrom('\u0000', '\u0001', '0', '1', 'ä', '/') }),
@@ -187,6 +188,9 @@ test('every call of the dispatcher arrives at the runner as it was made', () => 
     fc.tuple(fc.constant('start'), order),
     fc.tuple(fc.constant('cancel'), runNumber, text),
     runNumber.chain((run) => word.map((attempt): Call => ['renewed', run, { epoch: EPOCH, run, attempt }])),
+    fc
+      .tuple(runNumber, word, runNumber, word)
+      .map(([run, attempt, parent, mount]): Call => ['startMounted', { epoch: EPOCH, run, attempt }, parent, mount]),
     fc.tuple(fc.constant('mountStarted'), runNumber, word),
     fc.tuple(fc.constant('mountEnded'), runNumber, word, outcome),
     fc.tuple(fc.constant('cardGranted'), runNumber, word, fc.record({ cards: fc.array(card), milliShare: word })),
@@ -197,7 +201,7 @@ test('every call of the dispatcher arrives at the runner as it was made', () => 
     fc.property(fc.array(call, { maxLength: 100 }), (calls) => {
       for (const [method, ...given] of calls) (writer[method as keyof Runner] as (...all: unknown[]) => void)(...given);
       const arrived: Call[] = [];
-      deliverDown(writer.take(), recorder(arrived) as Runner);
+      deliverDown(writer.take(), recorder(arrived) as LinkedRunner);
       expect(arrived).toEqual(calls);
     }),
   );

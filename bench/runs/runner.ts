@@ -1,16 +1,12 @@
 // A runner process for the benchmark of runs: the real session and link, an engine whose runs only take time.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { NO_COUNTS, type RunNumber, type Runner, type RunOrder, type Uplink } from '../runner/protocol/index.ts';
-import { connect } from '../runner/session/index.ts';
+import { NO_COUNTS, type RunNumber, type Runner, type RunOrder, type Uplink } from '../../runner/protocol/index.ts';
+import { connect } from '../../runner/session/index.ts';
+import type { Work } from './field.ts';
+import { machineMs } from './machine-ms.ts';
 
 const [address, folder, name, slots] = process.argv.slice(2) as [string, string, string, string];
-
-interface Work {
-  readonly children: number;
-  readonly eachMs: number;
-  readonly window: number;
-}
 
 interface Root {
   readonly work: Work;
@@ -27,12 +23,8 @@ class TimedEngine implements Runner {
 
   start(order: RunOrder): void {
     if (order.kind === 'cycle') this.#begin(order);
-    else {
-      const eachMs = Number(order.version ?? 0);
-      const end = () => this.uplink.exited(order.token.run, DONE);
-      if (eachMs === 0) end();
-      else setTimeout(end, eachMs);
-    }
+    else if (order.parentRun === undefined) this.#startKey(order);
+    else this.#endAfter(Number(order.version), order.token.run);
   }
 
   cardGranted(): void {}
@@ -43,8 +35,7 @@ class TimedEngine implements Runner {
     const root = this.#roots.get(parent);
     if (root === undefined) return;
     root.done++;
-    if (root.work.eachMs > 0 && root.done % 4 === 0) this.#tell(parent, root);
-    if (root.mounted < root.work.children) this.#mount(parent, root);
+    if (root.work.window > 0 && root.mounted < root.work.children) this.#mount(parent, root);
     else if (root.done === root.work.children) {
       this.#roots.delete(parent);
       this.uplink.exited(parent, DONE);
@@ -55,10 +46,30 @@ class TimedEngine implements Runner {
   renewed(): void {}
   mountStarted(): void {}
 
+  /** A per-key update: it says when it started. */
+  #startKey(order: RunOrder): void {
+    const { eachMs } = order.input as { readonly eachMs: number };
+    this.#endAfter(eachMs, order.token.run, { ...DONE, value: machineMs() });
+  }
+
+  #endAfter(ms: number, run: RunNumber, outcome: typeof DONE & { value?: number } = DONE): void {
+    const end = () => this.uplink.exited(run, outcome);
+    if (ms === 0) end();
+    else setTimeout(end, ms);
+  }
+
   #begin(order: RunOrder): void {
     const root = { work: order.input as unknown as Work, order, mounted: 0, done: 0 };
-    this.#roots.set(order.token.run, root);
-    for (let i = 0; i < Math.min(root.work.window, root.work.children); i++) this.#mount(order.token.run, root);
+    const { run } = order.token;
+    this.#roots.set(run, root);
+    if (root.work.window === 0) this.#mountOneByOne(run, root);
+    else for (let i = 0; i < Math.min(root.work.window, root.work.children); i++) this.#mount(run, root);
+  }
+
+  /** One in each turn of the event loop. */
+  #mountOneByOne(run: RunNumber, root: Root): void {
+    this.#mount(run, root);
+    if (root.mounted < root.work.children) setImmediate(() => this.#mountOneByOne(run, root));
   }
 
   #mount(run: RunNumber, root: Root): void {
@@ -66,13 +77,9 @@ class TimedEngine implements Runner {
     const key = `file-${mount}`;
     const path = `${root.order.update}/${key}`;
     const { eachMs } = root.work;
-    // Staggered, so that slots free one after another.
+    // The first ones of a long backlog are staggered, so that slots free one after another.
     const ms = eachMs >= 1_000 && mount < 1_024 ? (mount % 1_000) + 1 : eachMs;
     this.uplink.mount(run, { mount, path, kind: 'item', source: root.order.source!, key, version: `${ms}` });
-  }
-
-  #tell(run: RunNumber, { work, done }: Root): void {
-    this.uplink.progress(run, { listed: true, total: work.children, done, counts: NO_COUNTS });
   }
 }
 
@@ -86,4 +93,8 @@ const { session } = connect({
   onSpecs: () => {},
 });
 engine.uplink = session.uplink;
+process.on('message', () => {
+  const { user, system } = process.cpuUsage();
+  process.send!((user + system) / 1000);
+});
 process.on('disconnect', () => process.exit());

@@ -1,0 +1,113 @@
+// An operator in this process and two runners as processes of their own, TLS on: the field of every figure about runs.
+import { type ChildProcess, fork } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { create } from '@bufbuild/protobuf';
+import { systemClock } from '../../operator/clock.ts';
+import { type DispatchEvents, Dispatcher } from '../../operator/dispatch/index.ts';
+import { Gateway, type GatewayServer, serveGateway, sharedToken } from '../../operator/gateway/index.ts';
+import { selfSigned } from '../../operator/standalone/index.ts';
+import { SpecsSchema } from '../../runner/protocol/index.ts';
+
+const HOST = '127.0.0.1';
+const RUNNERS = 2;
+
+export interface FieldOptions {
+  /** Of the pool. */
+  readonly slotsMax: number;
+  /** Of each runner. */
+  readonly runnerSlots: number;
+  readonly sources: readonly string[];
+  readonly events?: DispatchEvents;
+}
+
+export interface Field {
+  readonly dispatcher: Dispatcher;
+  /** CPU time that operator and runners have used so far, in milliseconds. */
+  cpuMs(): Promise<{ readonly operator: number; readonly runners: number }>;
+  close(): Promise<void>;
+}
+
+export async function openField({ slotsMax, runnerSlots, sources, events }: FieldOptions): Promise<Field> {
+  const folder = mkdtempSync(join(tmpdir(), 'fairlead-bench-'));
+  const { cert, key } = selfSigned([HOST], Date.now());
+  writeFileSync(join(folder, 'ca.pem'), cert);
+  writeFileSync(join(folder, 'token'), 'bench\n');
+  const dispatcher = new Dispatcher({ clock: systemClock, slotsMax, epoch: 1, ...(events && { events }) });
+  for (const name of sources) dispatcher.openSource({ name });
+  const everybody = Promise.withResolvers<void>();
+  let joined = 0;
+  const gateway = new Gateway({
+    clock: systemClock,
+    epoch: 1,
+    operator: 'bench',
+    pools: { find: () => ({ host: dispatcher, specs: () => create(SpecsSchema, {}) }) },
+    defer: setImmediate,
+    events: {
+      joined: () => {
+        if (++joined === RUNNERS) everybody.resolve();
+      },
+    },
+  });
+  const authenticate = sharedToken('bench');
+  const server: GatewayServer = await serveGateway({ gateway, authenticate, cert, key, host: HOST, port: 0 });
+  const address = `https://${HOST}:${server.port}`;
+  const runners = Array.from({ length: RUNNERS }, (_, i) =>
+    fork(new URL('./runner.ts', import.meta.url), [address, folder, `r${i}`, `${runnerSlots}`]),
+  );
+  await everybody.promise;
+  return {
+    dispatcher,
+    cpuMs: async () => {
+      const each = await Promise.all(runners.map(cpuMsOf));
+      return { operator: ownCpuMs(), runners: each.reduce((sum, one) => sum + one, 0) };
+    },
+    close: async () => {
+      await Promise.all(runners.map(ended));
+      gateway.close('the benchmark ends');
+      await server.close();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+function ownCpuMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+}
+
+function cpuMsOf(runner: ChildProcess): Promise<number> {
+  return new Promise((resolve) => {
+    runner.once('message', (ms) => resolve(Number(ms)));
+    runner.send('cpu');
+  });
+}
+
+function ended(runner: ChildProcess): Promise<void> {
+  return new Promise((resolve) => {
+    runner.once('exit', () => resolve());
+    runner.disconnect();
+  });
+}
+
+/** What the root run of an update is to do: mount `children` runs of `eachMs`, at most `window` open at once; 0: all, one in each turn. */
+export interface Work {
+  readonly [name: string]: number;
+  readonly children: number;
+  readonly eachMs: number;
+  readonly window: number;
+}
+
+/** Runs one update; resolves when it ended. */
+export function update(dispatcher: Dispatcher, source: string, work: Work): Promise<void> {
+  return new Promise((resolve) => {
+    dispatcher.startUpdate({
+      kind: 'cycle',
+      source,
+      trigger: 'bench',
+      input: work,
+      observer: { ended: () => resolve() },
+    });
+  });
+}
