@@ -1,5 +1,6 @@
 // Settings of the operator in a cluster: parsed once, at start, from flags and environment, into one frozen object.
 import { durationMs } from '../crds/schema/index.ts';
+import { type ApiAddress, parseApiAddress } from './api/index.ts';
 
 /** Flags as they were given. */
 export interface OperatorFlags {
@@ -17,6 +18,7 @@ export interface OperatorFlags {
   readonly finalizerTimeout?: string;
   readonly logLevel?: string;
   readonly pendingTimeout?: string;
+  readonly api?: string;
   readonly watchNamespace?: readonly string[];
   readonly cardBudget?: readonly string[];
   readonly cardWeight?: readonly string[];
@@ -32,6 +34,10 @@ export interface OperatorSettings {
   readonly linkSecret: string;
   readonly linkPort: number;
   readonly httpPort: number;
+  /** Where the API and the dashboard listen; undefined: nowhere. */
+  readonly api: ApiAddress | undefined;
+  /** Needed beyond loopback. */
+  readonly apiToken: string | undefined;
   readonly runner: {
     readonly image: string;
     readonly pullPolicy: 'Always' | 'IfNotPresent' | 'Never';
@@ -67,6 +73,7 @@ export function parseSettings(
 ): Settings {
   const problems: string[] = [];
   const read = new Reader(problems);
+  const apiToken = environment.FAIRLEAD_API_TOKEN;
   const settings: OperatorSettings = {
     podName: read.text('FAIRLEAD_POD_NAME', environment.FAIRLEAD_POD_NAME),
     podNamespace: read.text('FAIRLEAD_POD_NAMESPACE', environment.FAIRLEAD_POD_NAMESPACE),
@@ -75,6 +82,8 @@ export function parseSettings(
     linkSecret: flags.linkSecret ?? 'fairlead-link',
     linkPort: read.port('--link-port', flags.linkPort ?? '7443'),
     httpPort: read.port('--http-port', flags.httpPort ?? '8080'),
+    api: read.api(flags.api ?? `127.0.0.1:${API_PORT}`, apiToken),
+    apiToken,
     runner: {
       image: read.text('--runner-image', flags.runnerImage),
       pullPolicy: read.choice(
@@ -116,6 +125,16 @@ class Reader {
     if (!Number.isInteger(port) || port < 1 || port > 65_535)
       this.#problems.push(`${name} must be a port from 1 to 65535, not ${value}`);
     return port;
+  }
+
+  api(value: string, token: string | undefined): ApiAddress | undefined {
+    const address = parseApiAddress(value);
+    if (address === undefined)
+      this.#problems.push(`--api must be host:port such as 127.0.0.1:8081, or off, not ${value}`);
+    if (address === undefined || address === 'off') return undefined;
+    if (!address.isLoopback && (token === undefined || token === ''))
+      this.#problems.push(`--api ${value} is open to others, so it needs FAIRLEAD_API_TOKEN`);
+    return address;
   }
 
   duration(name: string, value: string): number {

@@ -76,7 +76,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
   'operator/dashboard': { rooms: [...OPERATOR_PORTS, 'operator/api'] },
   'operator/clock.ts': { rooms: ['runner/clock.ts'] },
   'operator/log.ts': { rooms: [], pure: true },
-  'operator/settings.ts': { rooms: ['crds/schema'] },
+  'operator/settings.ts': { rooms: ['crds/schema', 'operator/api'] },
   'operator/service': { rooms: WIRING },
   'operator/main.ts': { rooms: ['operator', 'crds', 'runner/protocol'] },
   'runner/execute': { rooms: ['runner/protocol', 'runner/sdk', 'runner/clock.ts'], types: ['crds/schema'] },

@@ -15,6 +15,7 @@ import { addFiles, type FileOptions } from '../local/options.ts';
 import { surroundings } from '../local/session.ts';
 import { wholeNumber } from '../numbers.ts';
 import { API_DEFAULT, API_FLAG, API_MEANING, serveLocalApi } from '../remote/serve.ts';
+import { whatIf } from '../remote/what-if.ts';
 import { programVersion } from '../version.ts';
 
 interface Options extends FileOptions, OperatorFlags {
@@ -23,7 +24,6 @@ interface Options extends FileOptions, OperatorFlags {
   readonly host: string;
   readonly port: number;
   readonly startRunners: number;
-  readonly api: string;
 }
 
 export function configure(command: Command): void {
@@ -36,7 +36,7 @@ export function configure(command: Command): void {
     .option('--host <address>', 'address to listen on', '127.0.0.1')
     .option('--port <n>', 'port to listen on; 0: any free one', wholeNumber, 8443)
     .option('--start-runners <n>', 'runner processes to start for each class of each Pipeline', wholeNumber, 0)
-    .option(API_FLAG, API_MEANING, API_DEFAULT)
+    .option(API_FLAG, API_MEANING)
     .action(run);
   addClusterOptions(command);
 }
@@ -88,7 +88,7 @@ async function run(options: Options): Promise<void> {
   });
   say(`operator of epoch ${operator.epoch} listens on https://${options.host}:${operator.port}`);
   const api = await serveLocalApi({
-    address: options.api,
+    address: options.api ?? API_DEFAULT,
     folder: resolve(options.dir),
     clock: systemClock,
     hosts: () => operator.hosts,
@@ -129,6 +129,7 @@ async function runInCluster(flags: OperatorFlags): Promise<void> {
     log,
     environment: process.env,
     version: programVersion(),
+    simulate: whatIf,
     account: await ownAccount(),
     ended: end,
   });

@@ -1,13 +1,11 @@
 // Serves the API of a process of this machine, and tells commands where it is.
-import { join } from 'node:path';
-import { type ApiOptions, createApi, serveApi } from '../../operator/api/index.ts';
+import { type ApiOptions, createApi, parseApiAddress, serveApi } from '../../operator/api/index.ts';
 import { dashboardAssets } from '../../operator/dashboard/index.ts';
 import { CommandError } from '../exit.ts';
 import { programVersion } from '../version.ts';
 import { announce, newToken } from './place.ts';
 import { whatIf } from './what-if.ts';
 
-/** `off`, or an address and a port. */
 export const API_FLAG = '--api <host:port>';
 export const API_DEFAULT = '127.0.0.1:0';
 export const API_MEANING =
@@ -27,10 +25,12 @@ export interface ServeOptions extends Omit<ApiOptions, 'access' | 'about' | 'tak
 
 /** Undefined: it is off. */
 export async function serveLocalApi({ address, folder, ...options }: ServeOptions): Promise<ServedApi | undefined> {
-  if (address === 'off') return undefined;
-  const { host, port } = parseAddress(address);
+  const place = parseApiAddress(address);
+  if (place === 'off') return undefined;
+  if (place === undefined)
+    throw new CommandError(`--api takes host:port such as 127.0.0.1:7070, or off, not ${address}`, 'usage');
+  const { host, port, isLoopback } = place;
   const token = process.env.FAIRLEAD_API_TOKEN ?? newToken();
-  const isLoopback = ['127.0.0.1', '::1', 'localhost'].includes(host);
   const api = createApi({
     ...options,
     access: { isLoopback, token },
@@ -52,13 +52,3 @@ export async function serveLocalApi({ address, folder, ...options }: ServeOption
     },
   };
 }
-
-function parseAddress(address: string): { readonly host: string; readonly port: number } {
-  const [, host, port] = /^\[?([^\]]+?)\]?:(\d{1,5})$/.exec(address) ?? [];
-  if (host === undefined || Number(port) > 65_535)
-    throw new CommandError(`--api takes host:port such as 127.0.0.1:7070, or off, not ${address}`, 'usage');
-  return { host, port: Number(port) };
-}
-
-/** Where the file of the API lies, for messages. */
-export const placeFile = (folder: string): string => join(folder, 'api.json');

@@ -1,5 +1,6 @@
 export type { Access } from './access.ts';
 export type { Action, ActionName } from './actions.ts';
+export { type ApiAddress, parseApiAddress } from './address.ts';
 export type { FreshnessPoint } from './freshness.ts';
 export { type Api, type ApiOptions, type ApiServer, type Asset, createApi, serveApi } from './server.ts';
 export type { Overview, PipelineView, SourceView } from './views.ts';

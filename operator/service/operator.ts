@@ -1,5 +1,6 @@
 // The operator of a cluster, from start to end: caches that every replica keeps warm, one lead among them, probes.
 import { randomBytes } from 'node:crypto';
+import { type ApiServer, createApi, serveApi } from '../api/index.ts';
 import type { Clock } from '../clock.ts';
 import {
   ClusterCaches,
@@ -12,6 +13,8 @@ import {
   type OwnerReference,
   type RequestObserver,
 } from '../cluster/index.ts';
+import { dashboardAssets } from '../dashboard/index.ts';
+import type { PipelineHost } from '../host/index.ts';
 import type { Log } from '../log.ts';
 import type { OperatorSettings } from '../settings.ts';
 import { Leadership, type LeadershipOptions } from './leadership.ts';
@@ -27,6 +30,8 @@ export interface OperatorOptions {
   readonly version: string;
   /** The account that this process runs as; what it keeps beside objects goes with it. */
   readonly account?: OwnerReference | undefined;
+  /** Runs a workload under serving rules, for the dashboard. */
+  readonly simulate?: (workload: unknown) => object;
   readonly requests?: RequestObserver;
   readonly leaseTimes?: LeaseTimes;
   /** This process is to end: the lead was lost, or could not be taken up. */
@@ -45,6 +50,7 @@ export class Operator {
   #leadership: Promise<Leadership> | undefined;
   #current: Leadership | undefined;
   #probes: ProbeServer | undefined;
+  #server: ApiServer | undefined;
   #isSynced = false;
   #isStopping = false;
 
@@ -98,6 +104,7 @@ export class Operator {
       whyDead: () => this.#whyDead(),
       metrics: () => this.#metrics(),
     });
+    this.#server = await this.#serveApi();
     const cancel = clock.after(SYNC_WITHIN_MS, () => ended('the API server did not list our kinds in time'));
     this.#caches.start();
     const isSynced = await this.#caches.synced();
@@ -117,8 +124,30 @@ export class Operator {
     await leadership?.stop('the operator stops');
     await this.#elector.stop();
     await Promise.all([this.#leaseWatch.stop(), this.#caches.stop()]);
-    await this.#probes?.close();
+    await Promise.all([this.#probes?.close(), this.#server?.close()]);
     await this.#options.connection.close();
+  }
+
+  /** What people look at. A follower serves it too, and has nothing to show. */
+  async #serveApi(): Promise<ApiServer | undefined> {
+    const { settings, clock, version, simulate } = this.#options;
+    const { api: address, apiToken: token } = settings;
+    if (address === undefined) return undefined;
+    const api = createApi({
+      clock,
+      hosts: () => this.#hosts(),
+      access: { isLoopback: address.isLoopback, ...(token !== undefined && { token }) },
+      about: `fairlead-operator ${version}`,
+      takesActions: false,
+      assets: await dashboardAssets(),
+      ...(simulate !== undefined && { simulate }),
+    });
+    return serveApi(api, address.host, address.port);
+  }
+
+  #hosts(): ReadonlyMap<string, PipelineHost> {
+    const hosted = this.isLeading ? [...(this.#current?.control.hosts.entries() ?? [])] : [];
+    return new Map(hosted.map(([key, { host }]) => [key, host]));
   }
 
   #lead(epoch: number, signal: AbortSignal): void {

@@ -22,6 +22,11 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- else }}{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}{{ end -}}
 {{- end }}
 
+{{/* Where the API listens. */}}
+{{- define "fairlead.api" -}}
+{{- if eq .Values.api.mode "exposed" }}0.0.0.0:8081{{ else if eq .Values.api.mode "loopback" }}127.0.0.1:8081{{ else }}off{{ end -}}
+{{- end }}
+
 {{- define "fairlead.serviceAccount" -}}
 {{- .Values.serviceAccount.name | default (include "fairlead.name" .) -}}
 {{- end }}
