@@ -1,0 +1,133 @@
+// What happens to running updates when something of Fairlead goes. Each update is held at the gate while the fault is made, so the fault
+// meets runs that execute; afterwards the rows are complete, and the gate says what ran twice. Each scenario builds on the one before.
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { Database } from './support/database.ts';
+import { Gate } from './support/gate.ts';
+import { usePlace } from './support/place.ts';
+import { kubectl } from './support/programs.ts';
+import { useRelease } from './support/release.ts';
+import { Repository } from './support/repository.ts';
+import { isLiving, isReady, type Seen, uidsOf } from './support/watch.ts';
+
+/** Two runners of four slots. */
+const SLOTS = 8;
+const PAGES = 12;
+const RUNNERS = { kind: 'pods', labels: 'app.kubernetes.io/component=runner' } as const;
+
+const place = usePlace('e2e-faults');
+const release = useRelease({ replicas: 1 });
+let database: Database;
+let repository: Repository;
+let gate: Gate;
+
+beforeAll(async () => {
+  [database, repository, gate] = await Promise.all([Database.serve(place), Repository.serve(place), Gate.serve(place)]);
+  await repository.commit('rope', 40);
+  await place.apply({ file: 'manifests/index.yaml' });
+});
+afterEach(async () => {
+  await gate.open();
+});
+afterAll(async () => {
+  gate?.stop();
+  await database?.close();
+});
+
+/** Commits pages, holds their runs at the gate while `fault` happens, and waits until all pages are searchable. */
+async function duringAnUpdate(word: string, fault: () => Promise<void>): Promise<Readonly<Record<string, number>>> {
+  await gate.close();
+  await repository.commit(word, PAGES);
+  await gate.waiting(SLOTS);
+  await fault();
+  await gate.open();
+  await database.searchable(word, PAGES);
+  return gate.asked(word);
+}
+
+/** Every page, asked for once. */
+const onceEach = (word: string): Record<string, number> =>
+  Object.fromEntries(Array.from({ length: PAGES }, (_, i) => [`${word} ${i + 1}`, 1]));
+
+const runnersReady = (but: readonly string[] = []): Promise<readonly Seen[]> =>
+  place.until(
+    RUNNERS,
+    (pods) =>
+      pods.length === 2 &&
+      pods.every((pod) => pod.status?.phase === 'Running' && isLiving(pod) && !but.includes(pod.metadata.uid)),
+    'two runner pods run',
+  );
+
+const deletePod = ({ metadata }: Seen, ...how: string[]): Promise<string> =>
+  kubectl('delete', 'pod', '-n', metadata.namespace ?? '', metadata.name, '--wait=false', ...how);
+
+test('an index is made in a namespace with restricted Pod Security, and its LiveSource becomes Ready', async () => {
+  await place.until({ kind: 'livesources', name: 'docs' }, ([docs]) => isReady(docs), 'docs is Ready');
+  expect(await database.rowsWith('rope')).toBe(40);
+});
+
+test('a commit to the repository becomes searchable', async () => {
+  await repository.commit('hawser');
+  await database.searchable('hawser', 1);
+});
+
+test('a runner pod that is deleted during an update hands its runs back, and is replaced', async () => {
+  const before = await runnersReady();
+  const asked = await duringAnUpdate('bowline', async () => {
+    await deletePod(before[0]!);
+    await place.until(RUNNERS, (pods) => !uidsOf(pods).includes(before[0]!.metadata.uid), 'the runner pod is gone');
+  });
+  expect(Math.max(...Object.values(asked))).toBe(2);
+  await runnersReady([before[0]!.metadata.uid]);
+});
+
+test('a runner pod that is killed during an update loses its own runs only: they are executed again elsewhere', async () => {
+  const before = await runnersReady();
+  const asked = await duringAnUpdate('clove', async () => {
+    await deletePod(before[0]!, '--grace-period=1');
+    await place.until(RUNNERS, (pods) => !uidsOf(pods).includes(before[0]!.metadata.uid), 'the runner pod is gone');
+  });
+  const twice = Object.values(asked).filter((count) => count === 2);
+  expect(twice.length).toBe(SLOTS / 2);
+  expect(Object.keys(asked).length).toBe(PAGES);
+});
+
+test('the only operator is deleted during an update: runs go on, and nothing is executed twice', async () => {
+  const asked = await duringAnUpdate('halyard', async () => {
+    const before = await release.leader();
+    await deletePod(before);
+    await release.leader(before);
+  });
+  expect(asked).toEqual(onceEach('halyard'));
+});
+
+test('an upgrade of the chart during an update, from one replica to two, executes nothing twice', async () => {
+  const asked = await duringAnUpdate('painter', async () => {
+    await release.upgrade({ replicas: 2, 'podLabels.upgraded': 'yes' });
+  });
+  expect(asked).toEqual(onceEach('painter'));
+  expect((await release.operators()).filter(isLiving)).toHaveLength(2);
+});
+
+test('the leader of two is deleted during an update: the other leads, and nothing is executed twice', async () => {
+  const asked = await duringAnUpdate('sheet', async () => {
+    const before = await release.leader();
+    await deletePod(before);
+    await release.leader(before);
+  });
+  expect(asked).toEqual(onceEach('sheet'));
+});
+
+test('the leader of two is killed during an update: the other leads after the lease, and nothing is executed twice', async () => {
+  const asked = await duringAnUpdate('stay', async () => {
+    const before = await release.leader();
+    await deletePod(before, '--grace-period=0', '--force');
+    await release.leader(before);
+  });
+  expect(asked).toEqual(onceEach('stay'));
+});
+
+test('no fault lost or repeated a row', async () => {
+  expect(await database.ask('select count(*) from chunks')).toEqual([`${40 + 1 + 6 * PAGES}`]);
+  const [docs] = await place.until({ kind: 'livesources', name: 'docs' }, ([one]) => isReady(one), 'docs is Ready');
+  expect(docs?.status?.items).toMatchObject({ total: 40 + 1 + 6 * PAGES, failed: 0 });
+});
