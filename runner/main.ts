@@ -6,7 +6,14 @@ import { liveSourceSpec, type PipelineSpec, pipelineSpec } from '../crds/schema/
 import { type Assembly, assemble, type ReadSecret } from './assemble/index.ts';
 import { systemClock } from './clock.ts';
 import { Engine } from './execute/index.ts';
-import { type Connection, connect, DeferredEngine, type RunnerIdentity, type RunnerSpecs } from './session/index.ts';
+import {
+  type Connection,
+  connect,
+  DeferredEngine,
+  type RunnerIdentity,
+  type RunnerSpecs,
+  specsText,
+} from './session/index.ts';
 
 export interface RunnerProgramOptions {
   readonly identity: RunnerIdentity;
@@ -67,7 +74,8 @@ class Serving {
   readonly #connection: Connection;
   readonly #engine = new DeferredEngine();
   #assembly: Promise<Assembly> | undefined;
-  #generation: number | undefined;
+  /** What the specs said that the parts were opened for. */
+  #specsText: string | undefined;
   #epoch = 0;
   #isLeaving = false;
   #finish!: () => void;
@@ -116,11 +124,12 @@ class Serving {
   #pending: RunnerSpecs | undefined;
 
   #specs(specs: RunnerSpecs): void {
-    if (this.#generation === undefined) {
-      this.#generation = specs.generation;
+    const text = specsText(specs);
+    if (this.#specsText === undefined) {
+      this.#specsText = text;
       if (this.#epoch === 0) this.#pending = specs;
       else this.#open(specs);
-    } else if (specs.generation !== this.#generation) this.leave('the specs changed');
+    } else if (text !== this.#specsText) this.leave('the specs changed');
   }
 
   #open(specs: RunnerSpecs): void {

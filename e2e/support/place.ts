@@ -1,6 +1,6 @@
 // A namespace of a scenario file: made before its scenarios with restricted Pod Security, removed with all that is in it after.
 import { readFileSync } from 'node:fs';
-import { afterAll, afterEach, beforeAll } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
 import { keepEvidence } from './evidence.ts';
 import { attempt, run } from './programs.ts';
 import { type Holds, list, type Seen, until, type Where } from './watch.ts';
@@ -64,13 +64,16 @@ export const e2eFile = (name: string): URL => new URL(`../${name}`, import.meta.
 /** The namespace of this file's scenarios. Evidence of what fails is kept before it goes. */
 export function usePlace(namespace: string): Place {
   const place = new Place(namespace);
+  let hasBegun = false;
+  beforeAll(() => place.make());
+  beforeEach(() => {
+    hasBegun = true;
+  });
   afterEach(async ({ task }) => {
     if (task.result?.state === 'fail') await keepEvidence(task.name);
   });
-  beforeAll(() => place.make());
-  afterAll(async ({}, file) => {
-    const hasBegun = file.tasks.some(({ result }) => result?.state === 'pass' || result?.state === 'fail');
-    if (file.result?.state === 'fail' && !hasBegun) await keepEvidence(`before ${namespace}`);
+  afterAll(async () => {
+    if (!hasBegun) await keepEvidence(`before ${namespace}`);
     await place.remove();
   });
   return place;

@@ -1,6 +1,6 @@
 // Streams from runners: gRPC over HTTP/2, TLS always.
 import { createSecureServer, type Http2SecureServer } from 'node:http2';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { Code, ConnectError, type HandlerContext } from '@connectrpc/connect';
 import { connectNodeAdapter } from '@connectrpc/connect-node';
 import { type Frame, Outflow, RunnerLink } from '../../runner/protocol/index.ts';
@@ -44,11 +44,12 @@ export async function serveGateway(options: GatewayServerOptions): Promise<Gatew
   const server = createSecureServer({ cert, key, minVersion: 'TLSv1.3' }, handler);
   // A runner that goes without a word, or a scan of the port, is no fault of the operator.
   server.on('sessionError', () => {});
-  const sessions = new Set<{ destroy(): void }>();
-  server.on('session', (session) => {
-    sessions.add(session);
-    session.on('close', () => sessions.delete(session));
-    session.on('error', () => {});
+  server.on('session', (session) => session.on('error', () => {}));
+  // Every connection, also one that has not said a word yet: a server ends only when all of them have ended.
+  const connections = new Set<Socket>();
+  server.on('connection', (connection: Socket) => {
+    connections.add(connection);
+    connection.once('close', () => connections.delete(connection));
   });
   await listen(server, host, port);
   return {
@@ -57,7 +58,7 @@ export async function serveGateway(options: GatewayServerOptions): Promise<Gatew
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
-        for (const session of sessions) session.destroy();
+        for (const connection of connections) connection.destroy();
       }),
   };
 }

@@ -1,7 +1,11 @@
 // The real link: operator and runner over TLS on loopback, the runner's end on a thread of its own.
+
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { connect as connectTcp } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { connect as connectTls } from 'node:tls';
 import { create } from '@bufbuild/protobuf';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { systemClock } from '../../operator/clock.ts';
@@ -152,4 +156,18 @@ test('a runner that leaves says so, and is forgotten at once', async () => {
   connection.session.leave('it was asked to', () => {});
   await until('leaver left: it was asked to');
   expect([...dispatcher.seats()]).toEqual([]);
+});
+
+test('connections that never say a word do not keep an operator from ending', async () => {
+  const silent = connectTcp(server.port, HOST);
+  const quiet = connectTls({ port: server.port, host: HOST, ca: certificate.cert, ALPNProtocols: ['h2'] });
+  await Promise.all([once(silent, 'connect'), once(quiet, 'secureConnect')]);
+  const ended = [silent, quiet].map((socket) =>
+    once(
+      socket.resume().on('error', () => {}),
+      'close',
+    ),
+  );
+  await server.close();
+  await Promise.all(ended);
 });
