@@ -128,9 +128,9 @@ export class Reflector<T extends KubeObject> {
     const { signal } = this.#abort;
     while (!signal.aborted) {
       try {
+        this.#auditIfDue();
         if (this.#version === undefined) await this.#list();
         await this.#watch();
-        this.#auditIfDue();
       } catch (error) {
         if (!signal.aborted) await this.#recover(error);
       }
@@ -160,7 +160,8 @@ export class Reflector<T extends KubeObject> {
 
   #auditIfDue(): void {
     const { auditMs = AUDIT_MS, api } = this.#options;
-    if (api.clock.nowMs() - this.#listedMs >= auditMs) this.#relist('audit');
+    const isDue = this.#version !== undefined && api.clock.nowMs() - this.#listedMs >= auditMs;
+    if (isDue) this.#relist('audit');
   }
 
   // ---- list ------------------------------------------------------------------------------------------------------

@@ -123,6 +123,12 @@ export class Gateway {
     this.#resolve((expected) => expected.runner === runner && expected.pipeline === pipeline);
   }
 
+  /** A runner's pod went without proof that its process ended: its stream closes, and what it had stays held until its time is up (Q2). */
+  sever(pipeline: string, runner: string, why: string): void {
+    for (const session of this.#sessions.values())
+      if (session.runner === runner && session.pipeline === pipeline) session.sever(why);
+  }
+
   /**
    * Runners that an earlier operator had. They count as full until they report, or are proven gone, or can have reached nobody for their
    * lease and the margin.

@@ -142,6 +142,14 @@ export class ServedSession {
     events.left?.(this.runner, why);
   }
 
+  /** Closes its stream; what it holds stays held until it is heard again or its time is up. */
+  sever(why: string): void {
+    const wire = this.#wire;
+    if (wire === undefined) return;
+    this.broke(wire, why);
+    wire.close(why);
+  }
+
   /** Lets go of the stream and of all timers, and decides nothing. */
   abandon(why: string): void {
     this.#watchdog();
@@ -235,14 +243,9 @@ export class ServedSession {
     this.#deadline();
     this.#deadline = () => {};
     this.#watchdog();
-    this.#watchdog = this.#clock.after(SILENT_HEARTBEATS * this.#options.lease.heartbeatMs, () => this.#unheard());
-  }
-
-  #unheard(): void {
-    const wire = this.#wire;
-    if (wire === undefined) return;
-    wire.close('the runner was not heard');
-    this.broke(wire, 'the runner was not heard');
+    this.#watchdog = this.#clock.after(SILENT_HEARTBEATS * this.#options.lease.heartbeatMs, () =>
+      this.sever('the runner was not heard'),
+    );
   }
 
   #setSilent(): void {

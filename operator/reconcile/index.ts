@@ -9,6 +9,7 @@ export * from './controllers/source.ts';
 export * from './objects/read.ts';
 export * from './objects/triggers.ts';
 export * from './ports.ts';
+export * from './runners/ended.ts';
 export * from './runners/expectations.ts';
 export * from './runners/keeper.ts';
 export * from './runners/plan.ts';

@@ -1,6 +1,7 @@
 // What an operator does between winning and losing the lead: certificates, the gateway for runners, control.
 //   D1. Runners are let in only while this operator leads; when it does not, all streams close at once, and nothing more is written.
 //   D2. Runner pods that run already are expected: they count as holding all their slots until they report or are proven gone.
+//   D3. A stream ends when its pod is gone, though the API server goes on accepting the token for seconds.
 import { randomUUID } from 'node:crypto';
 import { LABELS } from '../../crds/schema/index.ts';
 import type { Clock } from '../clock.ts';
@@ -16,7 +17,7 @@ import {
 import { Gateway, type GatewayServer, LEASE_DEFAULTS, serveGateway } from '../gateway/index.ts';
 import type { PipelineHost } from '../host/index.ts';
 import type { Log } from '../log.ts';
-import type { PodObject, StoredObject } from '../reconcile/index.ts';
+import { isProvenEnded, type PodObject, type StoredObject } from '../reconcile/index.ts';
 import { AUDIENCE, type OperatorSettings } from '../settings.ts';
 import { Control } from './control.ts';
 
@@ -93,13 +94,14 @@ export class Leadership {
     log.info('this operator leads', { epoch });
   }
 
-  /** A runner pod changed; `isGone`: it is proven that nothing of it runs any more. */
+  /** A runner pod changed, or went (`isGone`). Its stream ends with it; its slots and cards come back when it is proven that nothing runs (D3). */
   podChanged(pod: PodObject, isGone: boolean): void {
     const owner = pod.metadata.ownerReferences?.find(({ controller }) => controller === true);
-    const phase = pod.status?.phase;
     const pipeline = `${pod.metadata.namespace ?? 'default'}/${owner?.name ?? ''}`;
-    if (isGone || phase === 'Failed' || phase === 'Succeeded')
+    const hasEnded = pod.status?.phase === 'Failed' || pod.status?.phase === 'Succeeded';
+    if (isGone ? isProvenEnded(pod) : hasEnded)
       this.#gateway.provenGone(pipeline, pod.metadata.name, 'its pod is gone');
+    else if (isGone) this.#gateway.sever(pipeline, pod.metadata.name, 'its pod was deleted');
     this.control.podChanged(pod);
   }
 

@@ -172,7 +172,8 @@ export class Operator {
   /** What the caches tell is heard from before control looks at everything that they hold: nothing falls between. */
   async #takeUp(options: LeadershipOptions): Promise<Leadership> {
     const leadership = await Leadership.prepare(options);
-    if (!this.#isStopping) this.#current = leadership;
+    if (this.#isStopping || options.signal.aborted) return leadership;
+    this.#current = leadership;
     await leadership.begin();
     return leadership;
   }
@@ -180,8 +181,8 @@ export class Operator {
   /** A process that led and does not is ended: whatever it still had in mind is from another time. */
   #lost(why: string): void {
     if (this.#isStopping) return;
+    void this.#current?.stop(why).catch(() => {});
     this.#current = undefined;
-    void this.#leadership?.then((leadership) => leadership.stop(why)).catch(() => {});
     this.#options.ended(`the lead was lost: ${why}`);
   }
 

@@ -2,16 +2,12 @@
 import { execFileSync } from 'node:child_process';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { systemClock } from '../../operator/clock.ts';
-import { Connection } from '../../operator/cluster/index.ts';
-import { SILENT } from '../../operator/log.ts';
-import { Operator } from '../../operator/service/index.ts';
-import { parseSettings } from '../../operator/settings.ts';
+import type { Operator } from '../../operator/service/index.ts';
 import { MINIMAL_PIPELINE, MINIMAL_SOURCE, type Plain } from '../crds/objects.ts';
 import { type ApiServer, startApiServer } from '../support/apiserver.ts';
 import { installCrds } from '../support/crds.ts';
 import { eventually } from '../support/eventually.ts';
-import { kubeConfigOf } from '../support/operator.ts';
+import { wholeOperator } from '../support/operator.ts';
 
 const hasHelm = (() => {
   try {
@@ -134,27 +130,14 @@ describe.skipIf(!hasHelm)('the rights of the chart', () => {
   }
 
   async function start(token: string): Promise<Operator> {
-    const flags = {
-      service: 'fairlead.fairlead.svc:7443',
-      runnerImage: 'a',
-      lease: 'fairlead',
-      linkPort: '17463',
-      httpPort: '17464',
-    };
-    const parsed = parseSettings(flags, { FAIRLEAD_POD_NAME: 'op-0', FAIRLEAD_POD_NAMESPACE: 'fairlead' });
-    if (parsed.kind === 'refused') throw new Error(parsed.problems.join());
-    const operator = new Operator({
-      settings: parsed.settings,
-      connection: new Connection(kubeConfigOf(server.url, token)),
-      clock: systemClock,
-      random: Math.random,
-      log: SILENT,
-      environment: {},
-      version: 'test',
+    const { made } = wholeOperator({
+      url: server.url,
+      token,
+      name: 'op-0',
+      port: 17_463,
       requests: { requestEnded: (method, path, code) => calls.push({ method, path, code }), requestRetried: () => {} },
-      ended: () => {},
     });
-    await operator.start();
-    return operator;
+    await made.start();
+    return made;
   }
 });

@@ -1,16 +1,11 @@
-// Two whole operators on a real API server: one leads, the other takes over; and who may open a stream.
+// Who may open a stream: tokens of a real API server, checked against the pod that they are bound to and its own Pipeline.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { systemClock } from '../../operator/clock.ts';
-import { CertificateKeeper, Connection, type KubeApi, TokenReviewer } from '../../operator/cluster/index.ts';
-import { SILENT } from '../../operator/log.ts';
+import { type KubeApi, TokenReviewer } from '../../operator/cluster/index.ts';
 import type { PodObject, StoredObject } from '../../operator/reconcile/index.ts';
-import { Operator } from '../../operator/service/index.ts';
-import { parseSettings } from '../../operator/settings.ts';
 import { MINIMAL_PIPELINE } from '../crds/objects.ts';
 import { type ApiServer, startApiServer } from '../support/apiserver.ts';
 import { installCrds } from '../support/crds.ts';
-import { eventually } from '../support/eventually.ts';
-import { apiOf, kubeConfigOf } from '../support/operator.ts';
+import { apiOf } from '../support/operator.ts';
 
 let server: ApiServer;
 let api: KubeApi & { close(): Promise<void> };
@@ -29,60 +24,6 @@ afterAll(async () => {
 const pod = (name: string, labels: Record<string, string> = {}, more: object = {}) => ({
   metadata: { name, labels, ...more },
   spec: { serviceAccountName: 'default', containers: [{ name: 'a', image: 'a' }] },
-});
-
-async function operator(name: string, port: number) {
-  await server.ask('POST', '/api/v1/namespaces/fairlead/pods', pod(name));
-  const flags = {
-    service: 'fairlead.fairlead.svc:7443',
-    runnerImage: 'a',
-    linkPort: `${port}`,
-    httpPort: `${port + 1}`,
-  };
-  const parsed = parseSettings(flags, { FAIRLEAD_POD_NAME: name, FAIRLEAD_POD_NAMESPACE: 'fairlead' });
-  if (parsed.kind === 'refused') throw new Error(parsed.problems.join());
-  const ended: string[] = [];
-  const made = new Operator({
-    settings: parsed.settings,
-    connection: new Connection(kubeConfigOf(server.url, server.token)),
-    clock: systemClock,
-    random: Math.random,
-    log: SILENT,
-    environment: {},
-    version: 'test',
-    ended: (why) => ended.push(why),
-  });
-  await made.start();
-  return { made, ended };
-}
-
-const isLabelled = async (name: string): Promise<boolean> => {
-  const { body } = await server.ask('GET', `/api/v1/namespaces/fairlead/pods/${name}`);
-  return (body as StoredObject).metadata.labels?.['fairlead.dev/leader'] === 'true';
-};
-
-describe('two operators', () => {
-  test('one leads and carries the label; when it is told to end the other leads, with the same authority', async () => {
-    const first = await operator('op-0', 17_443);
-    await eventually(() => first.made.isLeading && isLabelled('op-0'), Boolean, 'the first leads');
-    const caOf = async () =>
-      (
-        await new CertificateKeeper(
-          api,
-          { namespace: 'fairlead', name: 'fairlead-link' },
-          'fairlead.fairlead.svc',
-        ).ensure()
-      ).ca;
-    const ca = await caOf();
-    const second = await operator('op-1', 17_453);
-    expect(second.made.isLeading).toBe(false);
-    await first.made.stop();
-    await eventually(() => second.made.isLeading && isLabelled('op-1'), Boolean, 'the second leads');
-    expect(await isLabelled('op-0')).toBe(false);
-    expect(await caOf()).toBe(ca);
-    expect([...first.ended, ...second.ended]).toEqual([]);
-    await second.made.stop();
-  });
 });
 
 describe('who may open a stream', () => {
