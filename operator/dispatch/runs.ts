@@ -201,6 +201,19 @@ export class Runs {
     this.#leaveSeat(run, state.seat);
     this.#hold(run, state.seat);
     this.#release(state.ask, 'failed');
+    this.#askAgain(childrenOf(run));
+  }
+
+  /** Children that wait for their parent's loan: what it holds now is another slot, and they would wait for one that is gone. */
+  #askAgain(children: readonly LiveRun[]): void {
+    for (const child of children) {
+      const { state } = child;
+      if (state.phase !== 'asked') continue;
+      child.state = UNPLACED;
+      const granted = this.#tree.withdraw(state.ask);
+      this.ask(child);
+      this.start(granted);
+    }
   }
 
   /** The child at a path. */

@@ -1,0 +1,37 @@
+// What a new operator takes over from its runners, where the simulation once failed: B1 to B6, with reports that the test writes.
+import { expect, test } from 'vitest';
+import { EMPTY_REPORT, type RunnerReport, type RunOrder } from '../../runner/protocol/index.ts';
+import { ScriptedRunner } from '../support/scripted-runner.ts';
+import { World } from './world.ts';
+
+const ROOT: RunOrder = {
+  token: { epoch: 1, run: 1, attempt: 1 },
+  update: 'docs-1-1',
+  updateOf: 'docs',
+  path: 'docs',
+  kind: 'cycle',
+  source: 'docs',
+};
+const ITEM: RunOrder = { ...ROOT, token: { epoch: 1, run: 2, attempt: 1 }, path: 'docs/a', kind: 'item', parentRun: 1 };
+
+test('on one slot, a run that was reported before its parent still lends it to its own child', () => {
+  const world = new World({ slotsMax: 1, epoch: 2 });
+  world.dispatcher.openSource({ name: 'docs' });
+  for (const name of ['a', 'b']) world.dispatcher.expectRunner(name, 1);
+  const child = { mount: 1, path: 'docs/a/0', kind: 'element' } as const;
+  const second = join(world, 'b', { order: ITEM, mounts: [{ request: child, isStarted: false }] });
+  const item = { mount: 1, path: 'docs/a', kind: 'item', source: 'docs' } as const;
+  const first = join(world, 'a', { order: ROOT, mounts: [{ request: item, isStarted: true }] });
+  expect([...first.paths(), ...second.paths()], 'the child executes').toEqual(['docs/a/0']);
+  world.dispatcher.audit();
+});
+
+function join(world: World, name: string, run: RunnerReport['runs'][number]): ScriptedRunner {
+  const runner = new ScriptedRunner();
+  world.do(() => {
+    const start = { name, runnerClass: 'cpu', slots: 1, runner };
+    runner.uplink = world.dispatcher.adoptRunner(start, { ...EMPTY_REPORT, runs: [run] }).uplink;
+    world.dispatcher.unexpectRunner(name);
+  });
+  return runner;
+}
