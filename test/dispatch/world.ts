@@ -26,9 +26,9 @@ export class World {
     });
   }
 
-  runner(name: string, slots = 8, runnerClass = 'cpu'): WorldRunner {
+  runner(name: string, slots = 8, runnerClass = 'cpu', cards = 0): WorldRunner {
     const runner = new ScriptedRunner();
-    const joined = this.dispatcher.addRunner({ name, runnerClass, slots, runner });
+    const joined = this.dispatcher.addRunner({ name, runnerClass, slots, cards, runner });
     runner.uplink = joined.uplink;
     this.settle();
     return { runner, seat: joined.seat };

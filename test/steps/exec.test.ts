@@ -160,10 +160,22 @@ test('each card has a process of its own, told by CUDA_VISIBLE_DEVICES (G2)', as
   });
   expect(await textOf(step, 'cards')).toBe('none');
   expect(await textOf(step, 'cards', on(1))).toBe('1');
-  expect(await textOf(step, 'cards', on(0, 1))).toBe('0,1');
+  expect(await textOf(step, 'share', on(1))).toBe('1 0.5');
   const first = await textOf(step, 'pid', on(1));
   expect(await Promise.all([textOf(step, 'pid', on(1)), textOf(step, 'pid', on(1))])).toEqual([first, first]);
   expect(await textOf(step, 'pid', on(0))).not.toBe(first);
+});
+
+test('a program that gets its whole cards in another set has one process on each of them (G2)', async () => {
+  const step = await open();
+  const on = (...cards: number[]): StepContext => ({
+    ...contextOf('a.txt'),
+    withCard: (body: (grant: CardGrant | undefined) => Promise<unknown>) => body({ cards, milliShare: 1000 }) as never,
+  });
+  expect(await textOf(step, 'cards', on(0, 1))).toBe('0,1');
+  const pid = Number(await textOf(step, 'pid', on(0, 1)));
+  expect(await textOf(step, 'cards', on(1, 2))).toBe('1,2');
+  await until(() => !isAlive(pid));
 });
 
 test('a line that is not JSON, and a reply of the wrong form, are errors that say so', async () => {

@@ -11,6 +11,7 @@ const does = {
   upper: (call) => ({ elements: call.elements.map((element) => ({ ...element, text: element.text.toUpperCase() })) }),
   pid: () => ({ elements: [{ text: String(process.pid) }] }),
   cards: () => ({ elements: [{ text: process.env.CUDA_VISIBLE_DEVICES ?? 'none' }] }),
+  share: () => ({ elements: [{ text: `${process.env.FAIRLEAD_GPUS} ${process.env.FAIRLEAD_GPU_FRACTION}` }] }),
   where: () => ({ elements: [{ text: process.cwd() }] }),
   vector: () => ({ elements: [{ text: 'v', vector: [1, 0.5], fields: { kind: 'x' } }] }),
   seen: (call) => ({ elements: [{ text: JSON.stringify(call) }] }),
