@@ -81,6 +81,7 @@ export function wholeOperator(options: WholeOperatorOptions): WholeOperator {
     runnerImage: 'a',
     linkPort: `${port}`,
     httpPort: `${port + 1}`,
+    api: 'off',
     ...options.flags,
   };
   const parsed = parseSettings(flags, { FAIRLEAD_POD_NAME: name, FAIRLEAD_POD_NAMESPACE: 'fairlead' });
