@@ -16,7 +16,7 @@ export interface Report {
 export type Bench = () => Promise<readonly Result[]>;
 
 /** Rounded to three significant digits: more is noise. */
-export function result(name: string, value: number, unit: string, baseline: number | null = null): Result {
+export function result(name: string, value: number, unit: string, baseline?: number | null): Result {
   const rounded = (figure: number): number => Number(figure.toPrecision(figure >= 1_000 ? 4 : 3));
-  return { name, value: rounded(value), unit, baseline: baseline === null ? null : rounded(baseline) };
+  return { name, value: rounded(value), unit, baseline: baseline == null ? null : rounded(baseline) };
 }

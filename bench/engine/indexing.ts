@@ -1,25 +1,45 @@
-// An index of real files in the embedded state and target, for benchmarks: the parts that the YAML of `examples/code-index` opens.
+// An index of real files for benchmarks: the parts that the YAML of `examples/code-index` opens.
 import { join } from 'node:path';
 import { parseLiveSource, parsePipeline } from '../../crds/schema/index.ts';
 import { type Assembly, assemble } from '../../runner/assemble/index.ts';
 import { systemClock } from '../../runner/clock.ts';
 
 const META = { apiVersion: 'fairlead.dev/v1alpha1', metadata: { name: 'files' } };
+const DIMENSIONS = 384;
 
-function pipelineOf(by: 'code' | 'text'): object {
+export interface IndexOptions {
+  /** Folder of the files. */
+  readonly files: string;
+  /** Folder of embedded state and target. */
+  readonly home: string;
+  readonly by: 'code' | 'text';
+  /** State and target live in this Postgres instead. */
+  readonly url: string | undefined;
+}
+
+function pipelineOf({ by, url }: IndexOptions): object {
   const steps = [
     { read: { maxBytes: '1Mi', onTooLarge: 'Skip' } },
     { split: { by, chunkSize: 1200, overlap: 200 } },
-    { embed: { hash: { dimensions: 384 } } },
+    { embed: { hash: { dimensions: DIMENSIONS } } },
     { export: { target: 'chunks' } },
   ];
-  const targets = [{ name: 'chunks', sqlite: { table: 'chunks', vector: { dimensions: 384 } } }];
-  return { ...META, kind: 'Pipeline', spec: { state: { sqlite: {} }, component: { steps }, targets } };
+  const settings = { table: 'chunks', vector: { dimensions: DIMENSIONS } };
+  const urlFrom = { secretKeyRef: { name: 'bench', key: 'url' } };
+  const stored =
+    url === undefined
+      ? { state: { sqlite: {} }, targets: [{ name: 'chunks', sqlite: settings }] }
+      : {
+          state: { postgres: { urlFrom, schema: `bench_${by}` } },
+          targets: [{ name: 'chunks', postgres: { ...settings, urlFrom, schema: `bench_${by}` } }],
+        };
+  return { ...META, kind: 'Pipeline', spec: { component: { steps }, ...stored } };
 }
 
-/** Opens it over `files`, with its state below `home`. */
-export async function openIndex(files: string, home: string, by: 'code' | 'text'): Promise<Assembly> {
-  const pipeline = parsePipeline(pipelineOf(by));
+/** Opens it. */
+export async function openIndex(options: IndexOptions): Promise<Assembly> {
+  const { files, home, by, url } = options;
+  const pipeline = parsePipeline(pipelineOf(options));
   const source = parseLiveSource({
     ...META,
     kind: 'LiveSource',
@@ -34,7 +54,8 @@ export async function openIndex(files: string, home: string, by: 'code' | 'text'
     folders: { base: home, home: join(home, by) },
     clock: systemClock,
     secret: async () => {
-      throw new Error('the benchmark has no secrets');
+      if (url === undefined) throw new Error('the benchmark has no secrets');
+      return url;
     },
     epoch: 'next',
     ignoreClasses: true,
