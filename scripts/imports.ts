@@ -71,7 +71,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
     rooms: [...OPERATOR_PORTS, 'operator/host', 'operator/gateway', 'runner/protocol'],
     types: ['crds/schema'],
   },
-  'operator/telemetry': { rooms: OPERATOR_PORTS, types: ['runner/protocol'] },
+  'operator/telemetry': { rooms: [...OPERATOR_PORTS, 'runner/protocol', 'operator/log.ts'] },
   'operator/api': { rooms: [...OPERATOR_PORTS, 'operator/admission', 'operator/host'] },
   'operator/dashboard': { rooms: [...OPERATOR_PORTS, 'operator/api'] },
   'operator/clock.ts': { rooms: ['runner/clock.ts'] },

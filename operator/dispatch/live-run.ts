@@ -57,6 +57,7 @@ export class LiveRun implements RunView {
   nextSibling: LiveRun | undefined;
   requestedAtMs: number;
   grantedAtMs = 0;
+  grantedTo: string | undefined;
 
   constructor(
     number: RunNumber,
@@ -78,6 +79,10 @@ export class LiveRun implements RunView {
 
   get kind(): string {
     return this.request.kind;
+  }
+
+  get key(): string | undefined {
+    return this.request.key;
   }
 
   get runnerClass(): string | undefined {

@@ -13,11 +13,17 @@ export interface RunView {
   readonly milliCards: number;
   readonly update: UpdateView;
   readonly parentRun?: RunNumber | undefined;
+  /** Run that mounted it, while that one's attempt lasts. */
+  readonly parent?: RunView | undefined;
+  /** Key of the item within its source. */
+  readonly key?: string | undefined;
   readonly attempt: number;
   readonly losses: number;
   readonly requestedAtMs: number;
   /** When the present attempt got its slot; 0: none has. */
   readonly grantedAtMs: number;
+  /** Runner that the present attempt went to. */
+  readonly grantedTo?: string | undefined;
 }
 
 /** Why a run got its slot now. */

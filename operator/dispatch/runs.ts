@@ -137,6 +137,7 @@ export class Runs {
   #tellTaken(run: LiveRun, seat: Seat): void {
     const isLoan = run.state.phase === 'executing' && run.state.ask.loanOf !== undefined;
     run.grantedAtMs = this.#clock.nowMs();
+    run.grantedTo = seat.name;
     this.#events.granted?.(run, { isLoan, waitedMs: 0, runner: seat.name });
   }
 
@@ -367,6 +368,7 @@ export class Runs {
     this.#recount(ask.loanOf?.of as LiveRun | undefined);
     this.#recount(run);
     run.grantedAtMs = this.#clock.nowMs();
+    run.grantedTo = seat.name;
     this.#events.granted?.(run, {
       isLoan: ask.loanOf !== undefined,
       waitedMs: run.grantedAtMs - run.requestedAtMs,

@@ -35,6 +35,15 @@ export interface HostObserver {
   statusChanged?(source: string | undefined): void;
 }
 
+/** Follows a host from its start on; never changes a decision. */
+export interface HostFollower {
+  readonly events: readonly DispatchEvents[];
+  /** Trace context of an update that is about to open, or of one that is taken over; undefined: it is not traced. */
+  traceparentOf(update: UpdateView): string | undefined;
+  /** The host can be asked from now on. */
+  attach(host: PipelineHost): void;
+}
+
 export interface PipelineHostOptions {
   /** "namespace/name". */
   readonly name: string;
@@ -43,8 +52,8 @@ export interface PipelineHostOptions {
   readonly epoch: number;
   readonly specs: HostSpecs;
   readonly observer?: HostObserver;
-  /** Others that follow the dispatcher, such as metrics. */
-  readonly followers?: readonly DispatchEvents[];
+  /** Metrics and traces. */
+  readonly follower?: HostFollower;
   readonly defer?: Defer;
   /** One runner stands for all classes, so runs name none. */
   readonly ignoresClasses?: boolean;
@@ -131,10 +140,11 @@ export class PipelineHost {
       clock,
       epoch,
       slotsMax: specs.slotsMax,
-      events: fanOut([this.#activity, this.#cardMeter, this.recent, ...(options.followers ?? [])]),
+      events: fanOut([this.#activity, this.#cardMeter, this.recent, ...(options.follower?.events ?? [])]),
       onAdopted: (update) => this.#adopted(update),
       itemNeeds: () => itemNeeds(this.#specs.pipeline, options.ignoresClasses ?? false),
       packsCards: mixesCards(specs.pipeline),
+      ...(options.follower && { traceparentOf: (update: UpdateView) => options.follower?.traceparentOf(update) }),
       ...(limits !== undefined && { limits }),
       ...(defer !== undefined && { defer }),
     });
@@ -148,6 +158,7 @@ export class PipelineHost {
     const past = options.past?.(undefined);
     if (past !== undefined) this.#own.restore(past);
     this.#specs = { ...specs, sources: new Map() };
+    options.follower?.attach(this);
     this.apply(specs);
   }
 

@@ -50,6 +50,9 @@ export interface ControlOptions {
   readonly defer?: Defer;
   readonly specsChanged?: (pipelineKey: string) => void;
   readonly hostOpened?: ControlContext['hostOpened'];
+  readonly follow?: ControlContext['follow'];
+  readonly hostClosed?: ControlContext['hostClosed'];
+  readonly reconciled?: (kind: string, result: 'settled' | 'failed', tookMs: number) => void;
   readonly statusEveryMs?: number;
 }
 
@@ -157,7 +160,7 @@ export class Control {
 
   #context(writes: ClusterWrites): ControlContext {
     const { caches, clock, random, epoch, environment, finalizerTimeoutMs, runnerPod } = this.#options;
-    const { defer, specsChanged, hostOpened } = this.#options;
+    const { defer, specsChanged, hostOpened, follow, hostClosed } = this.#options;
     const notes = this.#notes;
     return {
       caches,
@@ -180,6 +183,8 @@ export class Control {
       wakeSource: (key) => this.#sourceQueue.add(key),
       specsChanged: (key) => specsChanged?.(key),
       ...(hostOpened !== undefined && { hostOpened }),
+      ...(follow !== undefined && { follow }),
+      ...(hostClosed !== undefined && { hostClosed }),
     };
   }
 
@@ -195,10 +200,23 @@ export class Control {
       clock,
       count,
       signal,
-      reconcile: (key, ends) => controller.reconcile(key, ends),
+      reconcile: (key, ends) => this.#timed(kind, controller.reconcile(key, ends)),
       failed: (key, error, retryInMs) =>
         log.warn(`${kind} could not be reconciled`, { key, error, retryInMs: Math.round(retryInMs) }),
     });
+  }
+
+  async #timed<T>(kind: string, work: Promise<T>): Promise<T> {
+    const { clock, reconciled } = this.#options;
+    const startedMs = clock.nowMs();
+    let result: 'settled' | 'failed' = 'failed';
+    try {
+      const outcome = await work;
+      result = 'settled';
+      return outcome;
+    } finally {
+      reconciled?.(kind, result, clock.nowMs() - startedMs);
+    }
   }
 
   #pipelineOfPod({ metadata }: PodObject): string | undefined {

@@ -19,6 +19,7 @@ import type { PipelineHost } from '../host/index.ts';
 import type { Log } from '../log.ts';
 import { isProvenEnded, type PodObject, type StoredObject } from '../reconcile/index.ts';
 import { AUDIENCE, type OperatorSettings } from '../settings.ts';
+import type { Telemetry } from '../telemetry/index.ts';
 import { Control } from './control.ts';
 
 export interface LeadershipOptions {
@@ -36,6 +37,7 @@ export interface LeadershipOptions {
   readonly isLeading: () => boolean;
   /** A runner has seen a newer epoch: this operator is to end. */
   readonly newerLeader: (epoch: number) => void;
+  readonly telemetry: Telemetry;
 }
 
 /** How often certificates are looked at; they are renewed weeks before they end. */
@@ -81,6 +83,9 @@ export class Leadership {
       instance: settings.podName,
       specsChanged: (key) => this.#gateway.specsChanged(key),
       hostOpened: (key, object, host) => this.#expect(key, object, host),
+      follow: (key) => options.telemetry.follow(key),
+      hostClosed: (key) => options.telemetry.forget(key),
+      reconciled: (kind, result, tookMs) => options.telemetry.cluster.reconciled(kind, result, tookMs),
     });
   }
 

@@ -11,12 +11,14 @@ import {
   type LeaseTimes,
   LeaseWatch,
   type OwnerReference,
+  type ReflectorObserver,
   type RequestObserver,
 } from '../cluster/index.ts';
 import { dashboardAssets } from '../dashboard/index.ts';
 import type { PipelineHost } from '../host/index.ts';
 import type { Log } from '../log.ts';
 import type { OperatorSettings } from '../settings.ts';
+import { type ClusterPicture, Telemetry } from '../telemetry/index.ts';
 import { Leadership, type LeadershipOptions } from './leadership.ts';
 import { type ProbeServer, serveProbes } from './probes.ts';
 
@@ -33,6 +35,8 @@ export interface OperatorOptions {
   /** Runs a workload under serving rules, for the dashboard. */
   readonly simulate?: (workload: unknown) => object;
   readonly requests?: RequestObserver;
+  /** Default: metrics, and traces that stay in this process. */
+  readonly telemetry?: Telemetry;
   readonly leaseTimes?: LeaseTimes;
   /** This process is to end: the lead was lost, or could not be taken up. */
   readonly ended: (why: string) => void;
@@ -45,6 +49,7 @@ export class Operator {
   readonly #options: OperatorOptions;
   readonly #api: KubeApi;
   readonly #caches: ClusterCaches;
+  readonly #telemetry: Telemetry;
   readonly #elector: LeaderElector;
   readonly #leaseWatch: LeaseWatch;
   #leadership: Promise<Leadership> | undefined;
@@ -57,13 +62,14 @@ export class Operator {
   constructor(options: OperatorOptions) {
     const { settings, connection, clock, random, version, account } = options;
     this.#options = options;
+    this.#telemetry = options.telemetry ?? new Telemetry({ clock });
     const userAgent = `fairlead-operator/${version}`;
     this.#api = new KubeApi({
       connection,
       clock,
       random,
       userAgent,
-      ...(options.requests && { observer: options.requests }),
+      observer: options.requests ?? this.#telemetry.cluster,
     });
     this.#caches = new ClusterCaches({
       api: this.#api,
@@ -75,7 +81,10 @@ export class Operator {
         pod: (pod, isGone) => this.#current?.podChanged(pod, isGone),
         nodes: () => this.#current?.control.nodesChanged(),
       },
+      observer: watchObserver(options.log, this.#telemetry),
     });
+    this.#telemetry.registry.observe(() => this.#telemetry.cluster.observe(this.#picture()));
+    this.#telemetry.observe(() => this.#hosts());
     const identity = `${settings.podName}-${randomBytes(4).toString('hex')}`;
     const lease = {
       namespace: settings.podNamespace,
@@ -102,7 +111,7 @@ export class Operator {
     this.#probes = await serveProbes(settings.httpPort, {
       isStarted: () => this.#isSynced,
       whyDead: () => this.#whyDead(),
-      metrics: () => this.#metrics(),
+      metrics: () => this.#telemetry.metricsText(),
     });
     this.#server = await this.#serveApi();
     const cancel = clock.after(SYNC_WITHIN_MS, () => ended('the API server did not list our kinds in time'));
@@ -154,6 +163,7 @@ export class Operator {
     const { ended } = this.#options;
     this.#leadership = this.#takeUp({
       ...this.#options,
+      telemetry: this.#telemetry,
       api: this.#api,
       caches: this.#caches,
       epoch,
@@ -192,20 +202,30 @@ export class Operator {
     return undefined;
   }
 
-  #metrics(): string {
-    const leads = this.isLeading ? 1 : 0;
-    const { pipelines, sources } = this.#current?.control.metrics() ?? {};
-    const lines = [
-      '# TYPE fairlead_operator_is_leader gauge',
-      `fairlead_operator_is_leader ${leads}`,
-      '# TYPE fairlead_operator_api_requests_in_flight gauge',
-      `fairlead_operator_api_requests_in_flight ${this.#api.inFlight}`,
-      '# TYPE fairlead_operator_queue_depth gauge',
-      `fairlead_operator_queue_depth{kind="Pipeline"} ${pipelines?.depth ?? 0}`,
-      `fairlead_operator_queue_depth{kind="LiveSource"} ${sources?.depth ?? 0}`,
-      '# TYPE fairlead_operator_statuses_written_total counter',
-      `fairlead_operator_statuses_written_total ${this.#current?.control.statuses.written ?? 0}`,
-    ];
-    return `${lines.join('\n')}\n`;
+  #picture(): ClusterPicture {
+    const control = this.#current?.control;
+    const { pipelines, sources } = control?.metrics() ?? {};
+    return {
+      isLeading: this.isLeading,
+      queues: { Pipeline: pipelines?.depth ?? 0, LiveSource: sources?.depth ?? 0 },
+      statusWrites: control?.statuses.written ?? 0,
+    };
   }
+
+  *#hosts(): Iterable<PipelineHost> {
+    for (const [, { host }] of this.#current?.control.hosts.entries() ?? []) yield host;
+  }
+}
+
+/** What watches did, for logs and metrics. */
+function watchObserver(log: Log, { cluster }: Telemetry): ReflectorObserver {
+  return {
+    listed: (kind, why, objects, tookMs) => log.debug('objects were listed', { kind, why, objects, tookMs }),
+    missed: (kind, changes) => {
+      cluster.missed(kind, changes);
+      log.warn('a watch had lost changes, which a list found', { kind, changes });
+    },
+    watchEnded: (kind, why, lastedMs) => log.debug('a watch ended', { kind, why, lastedMs }),
+    handlerFailed: (kind, error) => log.error('a change could not be taken in', { kind, error }),
+  };
 }

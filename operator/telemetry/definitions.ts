@@ -2,6 +2,8 @@
 //   M1. Labels are bounded: namespace, Pipeline, LiveSource, class, reason, rule outcome. Never an item, a run or an update (F98).
 //   M2. Names end in their unit, counters in `_total`.
 
+import { COMMIT_BOUNDS } from '../../runner/protocol/index.ts';
+
 export type Label =
   | 'namespace'
   | 'pipeline'
@@ -29,14 +31,13 @@ const PIPELINE = ['namespace', 'pipeline'] as const;
 const SOURCE = ['namespace', 'pipeline', 'source'] as const;
 /** From 1 ms to an hour, about two buckets a decade. */
 const SECONDS = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000, 3600];
-const SIZES = [1, 3, 10, 30, 100, 300, 1000, 3000];
 
 export const METRICS = {
   fairlead_freshness_seconds: {
     kind: 'gauge',
     unit: 's',
     labels: SOURCE,
-    help: 'Age of the oldest change of a LiveSource that the targets do not show yet; 0 when they show all that is known.',
+    help: 'Age of the oldest change of a LiveSource that the targets do not show yet; 0 when they show all that is known. Of a Pipeline with more than 100 sources: the 10 stalest by name, and the stalest of all as `*`.',
   },
   fairlead_source_checked_age_seconds: {
     kind: 'gauge',
@@ -55,7 +56,7 @@ export const METRICS = {
     kind: 'gauge',
     unit: '',
     labels: [...PIPELINE, 'reason'],
-    help: 'Runs that wait, by what for: slot, card, runner, backoff.',
+    help: 'Runs that wait, by what for: `slot`, `runner` (none of their class is there), `backoff`.',
   },
   fairlead_runs_in_flight: {
     kind: 'gauge',
@@ -71,11 +72,17 @@ export const METRICS = {
     labels: PIPELINE,
     help: 'Requests for a card or a share of one that wait.',
   },
-  fairlead_card_busy_ratio: {
-    kind: 'gauge',
-    unit: '1',
+  fairlead_card_granted_seconds_total: {
+    kind: 'counter',
+    unit: 's',
     labels: PIPELINE,
-    help: 'Share of granted card time in which a body ran.',
+    help: 'Time for which shares of cards were granted, times the share.',
+  },
+  fairlead_card_busy_seconds_total: {
+    kind: 'counter',
+    unit: 's',
+    labels: PIPELINE,
+    help: 'Of that, the time in which a body could use them; the rest went between runner and operator.',
   },
   fairlead_run_wait_seconds: {
     kind: 'histogram',
@@ -126,7 +133,7 @@ export const METRICS = {
     kind: 'counter',
     unit: '',
     labels: [...PIPELINE, 'reason'],
-    help: 'Attempts that ended to be tried again, by class of failure; `lost` is the loss of a runner.',
+    help: 'Tries that failed and are made again, inside of a run or after a back-off, by class of failure; `lost` is the loss of a runner.',
   },
   fairlead_runners: { kind: 'gauge', unit: '', labels: [...PIPELINE, 'class'], help: 'Runners that are connected.' },
   fairlead_runners_lost_total: {
@@ -135,19 +142,19 @@ export const METRICS = {
     labels: PIPELINE,
     help: 'Runners that went away with runs.',
   },
-  fairlead_state_bytes: {
-    kind: 'gauge',
-    unit: 'By',
-    labels: PIPELINE,
-    help: 'Size of the state store, memo included.',
-  },
   fairlead_work_list_items: { kind: 'gauge', unit: '', labels: SOURCE, help: 'Items in the work list.' },
   fairlead_commit_components: {
     kind: 'histogram',
     unit: '',
     labels: PIPELINE,
     help: 'Components that one transaction committed.',
-    buckets: SIZES,
+    buckets: COMMIT_BOUNDS,
+  },
+  fairlead_calls_total: {
+    kind: 'counter',
+    unit: '',
+    labels: [...PIPELINE, 'result'],
+    help: 'Requests of steps to something outside, by how they ended: `ok`, or the class of the failure.',
   },
   fairlead_api_requests_total: {
     kind: 'counter',
@@ -161,6 +168,12 @@ export const METRICS = {
     labels: ['verb'],
     help: 'Time of requests to the API server.',
     buckets: SECONDS,
+  },
+  fairlead_status_writes_total: {
+    kind: 'counter',
+    unit: '',
+    labels: [],
+    help: 'Statuses written to the API server; idle cycles write none.',
   },
   fairlead_reconcile_queue_depth: {
     kind: 'gauge',

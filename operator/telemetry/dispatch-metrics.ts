@@ -1,8 +1,8 @@
-// Follows the dispatcher of one Pipeline and counts. Every call is on the path of a decision, so it only adds to series that are
-// looked up once and kept.
-import type { Counts, RunOutcome } from '../../runner/protocol/index.ts';
+// Follows the dispatcher of one Pipeline and counts. Every call is on the path of a decision, so it only adds to series that were looked up
+// once and are kept.
+import type { RunnerStats, RunOutcome } from '../../runner/protocol/index.ts';
 import type { Clock } from '../clock.ts';
-import type { DispatchEvents, GrantReason, RunView, UpdateEnding, UpdateView } from '../dispatch/index.ts';
+import type { CardView, DispatchEvents, GrantReason, RunView, UpdateEnding, UpdateView } from '../dispatch/index.ts';
 import { type Counter, getOrMake, type MetricRegistry, type Recorder } from './registry.ts';
 
 export interface PipelineName {
@@ -10,87 +10,95 @@ export interface PipelineName {
   readonly pipeline: string;
 }
 
-const ITEM_RESULTS = [
-  'unchanged',
-  'added',
-  'reprocessed',
-  'deleted',
-  'failed',
-  'superseded',
-] as const satisfies readonly (keyof Counts)[];
+const ITEM_RESULTS = ['unchanged', 'added', 'reprocessed', 'deleted', 'failed', 'superseded'] as const;
+
+/** Series of the runs of one kind. */
+interface OfKind {
+  readonly wait: Recorder;
+  readonly took: Recorder;
+  readonly ended: Map<RunOutcome['kind'], Counter>;
+}
 
 export class DispatchMetrics implements DispatchEvents {
   readonly #registry: MetricRegistry;
   readonly #clock: Clock;
   readonly #of: PipelineName;
-  readonly #counters = new Map<string, Counter>();
-  readonly #recorders = new Map<string, Recorder>();
-  readonly #startedMs = new WeakMap<RunView, number>();
+  readonly #kinds = new Map<string, OfKind>();
+  readonly #grants: Readonly<Record<'free' | 'waited' | 'loan', Counter>>;
 
   constructor(registry: MetricRegistry, clock: Clock, of: PipelineName) {
     this.#registry = registry;
     this.#clock = clock;
     this.#of = of;
+    const grants = (outcome: string) => registry.counter('fairlead_grants_total', { ...of, outcome });
+    this.#grants = { free: grants('free'), waited: grants('waited'), loan: grants('loan') };
   }
 
-  granted(run: RunView, reason: GrantReason): void {
-    this.#startedMs.set(run, this.#clock.nowMs());
-    const outcome = reason.isLoan ? 'loan' : reason.waitedMs > 0 ? 'waited' : 'free';
-    this.#count('fairlead_grants_total', outcome, { outcome });
-    this.#record('fairlead_run_wait_seconds', run.kind, reason.waitedMs / 1000);
+  granted(run: RunView, { isLoan, waitedMs }: GrantReason): void {
+    const outcome = isLoan ? 'loan' : waitedMs > 0 ? 'waited' : 'free';
+    this.#grants[outcome].add(1);
+    this.#kind(run.kind).wait.record(waitedMs / 1000);
   }
 
   ended(run: RunView, outcome: RunOutcome): void {
-    const startedMs = this.#startedMs.get(run);
-    if (startedMs !== undefined)
-      this.#record('fairlead_run_seconds', run.kind, (this.#clock.nowMs() - startedMs) / 1000);
-    const key = `${run.kind}/${outcome.kind}`;
-    this.#counterOf('fairlead_runs_total', key, () =>
-      this.#registry.counter('fairlead_runs_total', { ...this.#of, kind: run.kind, result: outcome.kind }),
-    ).add(1);
+    const kind = this.#kind(run.kind);
+    if (run.grantedAtMs > 0) kind.took.record((this.#clock.nowMs() - run.grantedAtMs) / 1000);
+    this.#endedCounter(kind, run.kind, outcome.kind).add(1);
   }
 
-  parked(): void {
-    this.#count('fairlead_retries_total', 'parked', { reason: 'parked' });
+  parked(_run: RunView, { error }: RunOutcome & { readonly kind: 'parked' }): void {
+    this.#retry(error.class, 1);
   }
 
   lost(): void {
-    this.#count('fairlead_retries_total', 'lost', { reason: 'lost' });
+    this.#retry('lost', 1);
   }
 
   runnerLeft(_runner: string, why: 'removed' | 'lost'): void {
     if (why === 'lost') this.#registry.counter('fairlead_runners_lost_total', this.#of).add(1);
   }
 
+  cardReturned({ milli, grantedAtMs }: CardView, bodyMs: number | undefined): void {
+    if (grantedAtMs === undefined) return;
+    const share = milli / 1000 / 1000; // of a card, and seconds
+    const add = (name: 'fairlead_card_granted_seconds_total' | 'fairlead_card_busy_seconds_total', ms: number) =>
+      this.#registry.counter(name, this.#of).add(ms * share);
+    add('fairlead_card_granted_seconds_total', this.#clock.nowMs() - grantedAtMs);
+    add('fairlead_card_busy_seconds_total', bodyMs ?? 0);
+  }
+
+  measured(_runner: string, { commits, committed, retries, calls }: RunnerStats): void {
+    this.#registry.histogram('fairlead_commit_components', this.#of).merge(commits, committed);
+    for (const [reason, count] of Object.entries(retries)) this.#retry(reason, count ?? 0);
+    for (const [result, count] of Object.entries(calls))
+      this.#registry.counter('fairlead_calls_total', { ...this.#of, result }).add(count ?? 0);
+  }
+
   updateEnded(update: UpdateView, ending: UpdateEnding): void {
     const source = update.start.source ?? '';
     const { kind } = update;
     this.#registry.counter('fairlead_updates_total', { ...this.#of, source, kind, result: ending.result }).add(1);
-    this.#record('fairlead_update_seconds', kind, (this.#clock.nowMs() - update.requestedAtMs) / 1000);
+    const seconds = (this.#clock.nowMs() - update.requestedAtMs) / 1000;
+    this.#registry.histogram('fairlead_update_seconds', { ...this.#of, kind }).record(seconds);
     for (const result of ITEM_RESULTS) {
-      if (ending.counts[result] > 0)
-        this.#registry.counter('fairlead_items_total', { ...this.#of, source, result }).add(ending.counts[result]);
+      const count = ending.counts[result];
+      if (count > 0) this.#registry.counter('fairlead_items_total', { ...this.#of, source, result }).add(count);
     }
   }
 
-  #count<N extends 'fairlead_grants_total' | 'fairlead_retries_total'>(
-    name: N,
-    key: string,
-    labels: Readonly<Record<string, string>>,
-  ): void {
-    this.#counterOf(name, key, () => this.#registry.counter(name, { ...this.#of, ...labels } as never)).add(1);
+  #retry(reason: string, count: number): void {
+    this.#registry.counter('fairlead_retries_total', { ...this.#of, reason }).add(count);
   }
 
-  #counterOf(name: string, key: string, make: () => Counter): Counter {
-    return getOrMake(this.#counters, `${name}/${key}`, make);
+  #kind(kind: string): OfKind {
+    return getOrMake(this.#kinds, kind, () => ({
+      wait: this.#registry.histogram('fairlead_run_wait_seconds', { ...this.#of, kind }),
+      took: this.#registry.histogram('fairlead_run_seconds', { ...this.#of, kind }),
+      ended: new Map(),
+    }));
   }
 
-  #record(
-    name: 'fairlead_run_wait_seconds' | 'fairlead_run_seconds' | 'fairlead_update_seconds',
-    kind: string,
-    seconds: number,
-  ): void {
-    const make = (): Recorder => this.#registry.histogram(name, { ...this.#of, kind });
-    getOrMake(this.#recorders, `${name}/${kind}`, make).record(seconds);
+  #endedCounter({ ended }: OfKind, kind: string, result: RunOutcome['kind']): Counter {
+    return getOrMake(ended, result, () => this.#registry.counter('fairlead_runs_total', { ...this.#of, kind, result }));
   }
 }

@@ -1,24 +1,9 @@
-// Metrics as text for Prometheus, and as a producer for readers that push over OTLP.
+// Metrics as text for Prometheus.
 import { PrometheusSerializer } from '@opentelemetry/exporter-prometheus';
 import { emptyResource } from '@opentelemetry/resources';
-import type { CollectionResult, MetricProducer } from '@opentelemetry/sdk-metrics';
 import type { MetricRegistry } from './registry.ts';
 
 const SCOPE = { name: 'fairlead' };
-
-/** For `PeriodicExportingMetricReader` and its like. */
-export class RegistryProducer implements MetricProducer {
-  readonly #registry: MetricRegistry;
-
-  constructor(registry: MetricRegistry) {
-    this.#registry = registry;
-  }
-
-  async collect(): Promise<CollectionResult> {
-    const scopeMetrics = [{ scope: SCOPE, metrics: this.#registry.collect() }];
-    return { resourceMetrics: { resource: emptyResource(), scopeMetrics }, errors: [] };
-  }
-}
 
 export const PROMETHEUS_CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 

@@ -35,6 +35,8 @@ export interface Counter {
 /** A histogram's series: put values into it. */
 export interface Recorder {
   record(value: number): void;
+  /** Adds what was counted elsewhere: values by bucket, and their sum. */
+  merge(counts: readonly number[], sum: number): void;
 }
 
 interface Distribution {
@@ -77,12 +79,17 @@ export class MetricRegistry {
 
   histogram<N extends HistogramName>(name: N, labels: LabelsOf<N>): Recorder {
     const { value } = this.#distribution(name, labels);
-    return { record: (seconds) => record(value, seconds) };
+    return { record: (seconds) => record(value, seconds), merge: (counts, sum) => merge(value, counts, sum) };
   }
 
   /** Called before each read, to set gauges that are looked up rather than followed. */
   observe(observer: () => void): void {
     this.#observers.push(observer);
+  }
+
+  /** Drops every series of a gauge, so that those that are set next are all there are. */
+  clear(name: GaugeName): void {
+    this.#numbers.delete(name);
   }
 
   /** Drops every series with these labels (M4). */
@@ -187,6 +194,14 @@ function record(into: Distribution, value: number): void {
   into.counts[bucket]!++;
   into.sum += value;
   into.count++;
+}
+
+function merge(into: Distribution, counts: readonly number[], sum: number): void {
+  for (const [bucket, count] of counts.entries()) {
+    into.counts[bucket]! += count;
+    into.count += count;
+  }
+  into.sum += sum;
 }
 
 const hrTime = (ms: number): HrTime => [Math.floor(ms / 1000), Math.round((ms % 1000) * 1e6)];

@@ -2,7 +2,7 @@
 import type { RunnerPodSettings } from '../../blueprint/index.ts';
 import type { Clock } from '../../clock.ts';
 import type { Defer } from '../../dispatch/index.ts';
-import type { PipelineHost } from '../../host/index.ts';
+import type { HostFollower, PipelineHost } from '../../host/index.ts';
 import type { CardOffice } from '../cards/office.ts';
 import type { PipelineReader, SourceReader } from '../objects/read.ts';
 import type { TriggerDesk } from '../objects/triggers.ts';
@@ -45,6 +45,8 @@ export interface ControlContext {
   readonly specsChanged: (pipelineKey: string) => void;
   /** A Pipeline is hosted from now on; called before any runner can join. */
   readonly hostOpened?: (pipelineKey: string, object: StoredObject, host: PipelineHost) => void;
+  /** Metrics and traces of a Pipeline that is about to be hosted. */
+  readonly follow?: (pipelineKey: string) => HostFollower;
   /** A hosted Pipeline is gone. */
   readonly hostClosed?: (pipelineKey: string) => void;
 }

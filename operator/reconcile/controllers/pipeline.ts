@@ -133,11 +133,13 @@ export class PipelineController {
     const { namespace = 'default' } = object.metadata;
     const { clock, settings, caches, random, defer } = this.#context;
     const status = object.status as PipelineStatus | undefined;
+    const follower = this.#context.follow?.(key);
     const host = new PipelineHost({
       name: key,
       clock,
       epoch: settings.epoch,
       specs,
+      ...(follower !== undefined && { follower }),
       ...(defer !== undefined && { defer }),
       past: (name) => {
         if (name === undefined) return pastOf(status as never);

@@ -1,0 +1,193 @@
+// Follows the dispatcher of one Pipeline and makes a trace of each update.
+// Owns:   which updates are traced, what a wait was for, links to causes.
+// Leaves: where the time of a run went (its runner tells), which runs are told (runner/execute/choice.ts), where spans go (sink.ts).
+//   W1. A decision costs the recorder a few writes; spans are made for the runs that are kept, when they end.
+import {
+  formatTraceparent,
+  newTraceId,
+  parseTraceparent,
+  type RunOutcome,
+  type RunTrace,
+  type TraceContext,
+} from '../../../runner/protocol/index.ts';
+import type { Clock } from '../../clock.ts';
+import type { Cause, DispatchEvents, GrantReason, RunView, UpdateEnding, UpdateView } from '../../dispatch/index.ts';
+import type { RecentTraces } from './recent.ts';
+import { type Served, ServedGrants } from './served.ts';
+import { NO_SINK, type SpanSink } from './sink.ts';
+import { errorOf, type HowEnded, type Wait } from './spans.ts';
+import type { TraceLink } from './tree.ts';
+import { UpdateTrace, updateAttributes } from './update-trace.ts';
+
+/** What the host can say of a source at this moment. */
+export interface SlotCounts {
+  readonly held: number;
+  readonly waiting: number;
+}
+
+/** The host whose updates are traced, as the recorder asks it. */
+export interface TracedHost {
+  readonly sources: Iterable<string>;
+  activity(source: string | undefined): SlotCounts;
+}
+
+export interface RecorderOptions {
+  readonly pipeline: string;
+  readonly clock: Clock;
+  /** In [0, 1). */
+  readonly random: () => number;
+  readonly recent: RecentTraces;
+  /** Absent: spans stay here. */
+  readonly sink?: SpanSink;
+}
+
+/** Sources that a wait names at most. */
+const NAMED_MAX = 8;
+/** Sources that are looked at when a root run that waited is granted. */
+const LOOKED_AT_MAX = 1_000;
+/** Updates of the Pipeline itself, as waits name them. */
+const OWN = 'the Pipeline itself';
+
+/** What decided when a root run that had waited was served, and how it went on. */
+interface RootWait {
+  readonly isLoan: boolean;
+  readonly served: Served;
+  /** Counts at the moment of the decision, the served source included. */
+  readonly counts: readonly string[];
+}
+
+export class TraceRecorder implements DispatchEvents {
+  readonly #options: RecorderOptions;
+  readonly #traces = new Map<UpdateView, UpdateTrace>();
+  readonly #grants = new ServedGrants();
+  readonly #rootWaits = new Map<number, RootWait>();
+  #host: TracedHost | undefined;
+
+  constructor(options: RecorderOptions) {
+    this.#options = options;
+  }
+
+  /** Who can say what waits and holds. */
+  follow(host: TracedHost): void {
+    this.#host = host;
+  }
+
+  /** Begins the trace of an update that opens, or goes on with that of one that is taken over. */
+  traceparentOf(update: UpdateView): string {
+    const { pipeline, clock, random, sink = NO_SINK, recent } = this.#options;
+    const known = parseTraceparent(update.start.traceparent);
+    const context = known ?? this.#newContext(update, clock.nowMs(), random);
+    const trace = new UpdateTrace(pipeline, update, context, known !== undefined, sink);
+    this.#traces.set(update, trace);
+    recent.opened(trace);
+    return formatTraceparent(context);
+  }
+
+  granted(run: RunView, { isLoan }: GrantReason): void {
+    if (run.parent === undefined) this.#rootGranted(run, isLoan);
+    this.#grants.add(run.update.start.source ?? OWN, run.grantedAtMs);
+  }
+
+  ended(run: RunView, outcome: RunOutcome, trace?: RunTrace): void {
+    this.#attempted(run, { error: errorOf(outcome), trace });
+  }
+
+  parked(run: RunView, outcome: RunOutcome & { readonly kind: 'parked' }, trace?: RunTrace): void {
+    this.#attempted(run, { error: errorOf(outcome), trace, againAfterMs: outcome.resumeAfterMs });
+  }
+
+  lost(run: RunView, runner: string): void {
+    const message = `its runner ${runner} went away`;
+    this.#attempted(run, { error: { class: 'lost', message }, trace: undefined });
+  }
+
+  updateEnded(update: UpdateView, ending: UpdateEnding): void {
+    const trace = this.#traces.get(update);
+    if (trace === undefined) return;
+    this.#traces.delete(update);
+    trace.ended(ending, this.#linksOf(update, trace), this.#options.clock.nowMs());
+    this.#options.recent.ended(trace);
+  }
+
+  #newContext(update: UpdateView, nowMs: number, random: () => number): TraceContext {
+    const traceId = newTraceId(nowMs, random);
+    const { sink = NO_SINK } = this.#options;
+    const isSampled = sink.isSampled(traceId, updateAttributes(this.#options.pipeline, update));
+    return { traceId, spanId: newTraceId(nowMs, random).slice(-16).replace(/^0+$/, '1'), isSampled };
+  }
+
+  #rootGranted(run: RunView, isLoan: boolean): void {
+    if (run.grantedAtMs <= run.requestedAtMs) return;
+    const served = this.#grants.since(run.requestedAtMs, run.grantedAtMs);
+    this.#rootWaits.set(run.number, { isLoan, served, counts: this.#countsNow() });
+  }
+
+  /** Who holds and who waits, as it stands when a run is granted: those that hold most first. */
+  #countsNow(): string[] {
+    const host = this.#host;
+    if (host === undefined) return [];
+    const all: { name: string; held: number; waiting: number }[] = [];
+    for (const source of [undefined, ...host.sources]) {
+      if (all.length >= LOOKED_AT_MAX) break;
+      const { held, waiting } = host.activity(source);
+      if (held + waiting > 0) all.push({ name: source ?? OWN, held, waiting });
+    }
+    all.sort((a, b) => b.held - a.held || b.waiting - a.waiting);
+    return all.slice(0, NAMED_MAX).map(({ name, held, waiting }) => `${name}: ${held} held, ${waiting} waiting`);
+  }
+
+  #attempted(run: RunView, how: HowEnded): void {
+    if (run.grantedAtMs === 0) return; // never executed: withdrawn, superseded, or reused
+    const trace = this.#traces.get(run.update);
+    if (trace?.keeps(run, how) !== true) return;
+    const rootWait = this.#rootWaits.get(run.number);
+    this.#rootWaits.delete(run.number);
+    const ended = { run, endMs: this.#options.clock.nowMs(), ...how };
+    trace.attempted(ended, this.#waitOf(run, rootWait));
+  }
+
+  /** Undefined: it did not wait. A root run's wait is shown always, and says what decided. */
+  #waitOf(run: RunView, rootWait: RootWait | undefined): Wait | undefined {
+    const waitedMs = run.grantedAtMs - run.requestedAtMs;
+    if (waitedMs <= 0) return undefined;
+    const served = rootWait?.served ?? this.#grants.since(run.requestedAtMs, run.grantedAtMs);
+    const by = served.by.slice(0, NAMED_MAX).map(({ name, grants }) => `${name}: ${grants}`);
+    return {
+      attributes: {
+        'fairlead.queue.wait': waitedMs,
+        'fairlead.wait.grants': served.total,
+        'fairlead.wait.served_instead': by,
+        'fairlead.wait.is_whole': served.isWhole,
+        'fairlead.wait.counts': rootWait?.counts,
+        'fairlead.wait.on_loan': rootWait?.isLoan,
+      },
+    };
+  }
+
+  /** Links to who asked, and to spans that stand for triggers which had no trace of their own. */
+  #linksOf(update: UpdateView, trace: UpdateTrace): TraceLink[] {
+    return update.causes.map((cause) => {
+      const known = parseTraceparent(cause.traceparent);
+      const { trigger, atMs, revision } = cause;
+      const common = { trigger, atMs, ...(revision !== undefined && { revision }) };
+      if (known !== undefined) return { ...common, traceId: known.traceId, spanId: known.spanId };
+      return { ...common, ...this.#triggerSpan(cause, update, trace) };
+    });
+  }
+
+  #triggerSpan({ trigger, atMs, revision }: Cause, update: UpdateView, trace: UpdateTrace) {
+    const { random, sink = NO_SINK, pipeline } = this.#options;
+    const traceId = newTraceId(atMs, random);
+    const spanId = traceId.slice(-16).replace(/^0+$/, '1');
+    if (trace.context.isSampled) {
+      const attributes = {
+        ...updateAttributes(pipeline, update),
+        'fairlead.trigger': trigger,
+        ...(revision !== undefined && { 'vcs.ref.head.revision': revision }),
+      };
+      const name = `trigger ${trigger}`;
+      sink.put({ traceId, spanId, kind: 'trigger', name, startMs: atMs, endMs: atMs, attributes });
+    }
+    return { traceId, spanId };
+  }
+}
