@@ -16,6 +16,7 @@ import { surroundings } from '../local/session.ts';
 import { wholeNumber } from '../numbers.ts';
 import { API_DEFAULT, API_FLAG, API_MEANING, serveLocalApi } from '../remote/serve.ts';
 import { whatIf } from '../remote/what-if.ts';
+import { openTelemetry } from '../telemetry.ts';
 import { programVersion } from '../version.ts';
 
 interface Options extends FileOptions, OperatorFlags {
@@ -68,7 +69,9 @@ const say = (text: string) => void process.stderr.write(`${text}\n`);
 async function run(options: Options): Promise<void> {
   if (options.standalone !== true) return runInCluster(options);
   const objects = await loadPipelines(options.file, surroundings());
+  const { telemetry, close: closeTelemetry } = await openTelemetry(process.env);
   const operator = await startStandalone({
+    follow: (pipeline) => telemetry.follow(pipeline),
     pipelines: new Map(objects.map((one) => [nameOf(one), specsOf(one)])),
     folder: resolve(options.dir),
     host: options.host,
@@ -87,8 +90,11 @@ async function run(options: Options): Promise<void> {
     },
   });
   say(`operator of epoch ${operator.epoch} listens on https://${options.host}:${operator.port}`);
+  telemetry.observe(() => operator.hosts.values());
   const api = await serveLocalApi({
     address: options.api ?? API_DEFAULT,
+    trace: (pipeline, update) => telemetry.traces.get(pipeline, update),
+    metrics: () => telemetry.metricsText(),
     folder: resolve(options.dir),
     clock: systemClock,
     hosts: () => operator.hosts,
@@ -100,6 +106,7 @@ async function run(options: Options): Promise<void> {
   await Promise.all(runners.map(({ ended }) => ended));
   await api?.close();
   await operator.close();
+  await closeTelemetry();
 }
 
 /** Serves the cluster that KUBECONFIG or the pod's account leads to, until told to end. */
@@ -121,8 +128,10 @@ async function runInCluster(flags: OperatorFlags): Promise<void> {
     import('../../operator/cluster/index.ts'),
     import('../../operator/service/index.ts'),
   ]);
+  const { telemetry, close: closeTelemetry } = await openTelemetry(process.env, log);
   const operator = new Operator({
     settings,
+    telemetry,
     connection: await connect(),
     clock: systemClock,
     random: Math.random,
@@ -137,6 +146,7 @@ async function runInCluster(flags: OperatorFlags): Promise<void> {
   await told;
   log.info('the operator was told to end');
   await operator.stop();
+  await closeTelemetry();
 }
 
 const nameOf = ({ pipeline }: PipelineObjects): string => `${pipeline.namespace}/${pipeline.name}`;

@@ -2,7 +2,7 @@
 //   H2. An update that found nothing to do leaves no record: idle cycles change nothing that is written to the API server.
 //   H3. Item counts are those of the last cycle that listed to its end, moved by per-key updates since; after a change of
 //       operators they start from the status and are right again with the next cycle.
-import type { Counts } from '../../runner/protocol/index.ts';
+import { type Counts, parseTraceparent } from '../../runner/protocol/index.ts';
 import type { UpdateEnding, UpdateView } from '../dispatch/index.ts';
 
 export interface UpdateRecord {
@@ -13,7 +13,10 @@ export interface UpdateRecord {
   readonly result: 'Running' | 'Succeeded' | 'CompletedWithErrors' | 'Failed' | 'Cancelled';
   readonly startedAtMs: number;
   readonly endedAtMs?: number;
+  /** From its request to the start of its root run. */
+  readonly waitedMs?: number;
   readonly counts: Counts;
+  readonly traceId?: string;
   readonly message?: string;
 }
 
@@ -144,6 +147,7 @@ const worked = ({ added, reprocessed, deleted, failed }: Counts): number => adde
 
 function record(update: UpdateView, ending: UpdateEnding | undefined, nowMs: number): UpdateRecord {
   const message = ending === undefined ? undefined : messageOf(ending);
+  const traceId = parseTraceparent(update.traceparent)?.traceId;
   return {
     name: update.name,
     kind: update.kind,
@@ -152,7 +156,9 @@ function record(update: UpdateView, ending: UpdateEnding | undefined, nowMs: num
     result: ending?.result ?? 'Running',
     startedAtMs: update.startedAtMs ?? update.requestedAtMs,
     ...(ending !== undefined && { endedAtMs: nowMs }),
+    ...(update.startedAtMs !== undefined && { waitedMs: update.startedAtMs - update.requestedAtMs }),
     counts: ending?.counts ?? update.progress.counts,
+    ...(traceId !== undefined && { traceId }),
     ...(message !== undefined && { message }),
   };
 }

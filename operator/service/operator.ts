@@ -84,7 +84,7 @@ export class Operator {
       observer: watchObserver(options.log, this.#telemetry),
     });
     this.#telemetry.registry.observe(() => this.#telemetry.cluster.observe(this.#picture()));
-    this.#telemetry.observe(() => this.#hosts());
+    this.#telemetry.observe(() => this.#hosts().values());
     const identity = `${settings.podName}-${randomBytes(4).toString('hex')}`;
     const lease = {
       namespace: settings.podNamespace,
@@ -149,6 +149,8 @@ export class Operator {
       about: `fairlead-operator ${version}`,
       takesActions: false,
       assets: await dashboardAssets(),
+      trace: (pipeline, update) => this.#telemetry.traces.get(pipeline, update),
+      metrics: () => this.#telemetry.metricsText(),
       ...(simulate !== undefined && { simulate }),
     });
     return serveApi(api, address.host, address.port);
@@ -210,10 +212,6 @@ export class Operator {
       queues: { Pipeline: pipelines?.depth ?? 0, LiveSource: sources?.depth ?? 0 },
       statusWrites: control?.statuses.written ?? 0,
     };
-  }
-
-  *#hosts(): Iterable<PipelineHost> {
-    for (const [, { host }] of this.#current?.control.hosts.entries() ?? []) yield host;
   }
 }
 

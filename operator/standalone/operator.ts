@@ -11,7 +11,7 @@ import {
   serveGateway,
   sharedToken,
 } from '../gateway/index.ts';
-import { type HostSpecs, PipelineHost } from '../host/index.ts';
+import { type HostFollower, type HostSpecs, PipelineHost } from '../host/index.ts';
 import { StandaloneFolder } from './folder.ts';
 
 export interface StandaloneOptions {
@@ -24,6 +24,8 @@ export interface StandaloneOptions {
   readonly clock: Clock;
   readonly lease?: LeaseSettings;
   readonly events?: GatewayEvents;
+  /** Metrics and traces of a Pipeline. */
+  readonly follow?: (pipeline: string) => HostFollower;
 }
 
 export interface StandaloneOperator {
@@ -45,7 +47,8 @@ export async function startStandalone(options: StandaloneOptions): Promise<Stand
   const hosts = new Map<string, PipelineHost>();
   const pools = new Map<string, Pool>();
   for (const [name, specs] of pipelines) {
-    const one = new PipelineHost({ name, clock, epoch: folder.epoch, specs });
+    const follower = options.follow?.(name);
+    const one = new PipelineHost({ name, clock, epoch: folder.epoch, specs, ...(follower && { follower }) });
     hosts.set(name, one);
     pools.set(name, { host: one, specs: () => wireSpecs(one.specs) });
   }

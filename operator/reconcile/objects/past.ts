@@ -49,6 +49,7 @@ function recordOf(update: UpdateStatus): UpdateRecord {
     startedAtMs: timeMs(update.startedAt) ?? 0,
     ...(endedAtMs !== undefined && { endedAtMs }),
     counts: { ...NO_COUNTS, ...numbers(update.counts) },
+    ...(update.traceId !== undefined && { traceId: update.traceId }),
     ...(update.message !== undefined && { message: update.message }),
   };
 }

@@ -1,0 +1,26 @@
+// Metrics and traces of a process that hosts Pipelines, as the environment asks for them. docs/how-to/traces.md explains the variables.
+import { type Log, SILENT } from '../operator/log.ts';
+import { openOtel, Telemetry, wantsExport } from '../operator/telemetry/index.ts';
+import { systemClock } from '../runner/clock.ts';
+
+/** `off`: updates are not traced at all. */
+const TRACES_VARIABLE = 'FAIRLEAD_TRACES';
+
+export interface OpenTelemetry {
+  readonly telemetry: Telemetry;
+  /** Sends what waits, and ends. */
+  close(): Promise<void>;
+}
+
+export async function openTelemetry(environment: NodeJS.ProcessEnv, log: Log = SILENT): Promise<OpenTelemetry> {
+  const traces = environment[TRACES_VARIABLE] !== 'off';
+  const sink = traces && wantsExport(environment) ? await openOtel('fairlead-operator', environment, log) : undefined;
+  const telemetry = new Telemetry({ clock: systemClock, traces, ...(sink && { sink }) });
+  return {
+    telemetry,
+    close: async () => {
+      telemetry.close();
+      await sink?.close();
+    },
+  };
+}
