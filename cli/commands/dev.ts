@@ -37,11 +37,9 @@ async function run(options: Options): Promise<void> {
   const session = new Session(reporterFor(options.output));
   for (const { label, sources } of objects)
     if (sources.length === 0) session.reporter.note(`Pipeline ${label}: no live source feeds it`);
+  if (options.watch === true)
+    return session.run(objects, (pipelines) => stay(session, pipelines, options), { stays: true });
   await session.run(objects, async (pipelines) => {
-    if (options.watch === true) {
-      await stay(session, pipelines, options);
-      return;
-    }
     const wish = { trigger: 'once', ...(options.allowDeletes === true && { allowDeletes: true }) };
     const ended = await Promise.all(pipelines.map((pipeline) => pipeline.cycles(wish)));
     setExit(exitOf(ended.flat()));

@@ -1,30 +1,23 @@
-// What goes on in a dispatcher, as counts: for progress, for failed items, and to know when a drain is over. Fed by its events.
+// What goes on in a dispatcher, as progress and a drain need it. Fed by its events.
 import type { DispatchEvents, GrantReason, RunView } from '../../operator/dispatch/index.ts';
+import { Activity as Slots } from '../../operator/host/index.ts';
 import { pathKeys, type RunOutcome } from '../../runner/protocol/index.ts';
 import type { FailedItem } from './report.ts';
 
-interface Tracked {
+/** Runs that list and mount; they are waited for only as long as something below them executes. */
+const ROOT_KINDS = new Set(['cycle', 'pipeline', 'watch']);
+
+/** A run that executes. */
+interface Executing {
   readonly isRoot: boolean;
-  readonly isLoan: boolean;
   /** Children that wait for a slot. */
   waitingChildren: number;
 }
 
-/** Slots that one source's runs hold, and runs that wait for one. */
-export interface Slots {
-  held: number;
-  waiting: number;
-}
-
-/** Group in which runs of the Pipeline's own updates are counted. */
-export const PIPELINE_GROUP = '';
-
-const ROOT_KINDS = new Set(['cycle', 'pipeline', 'watch']);
-const groupOf = (run: RunView): string => run.update.start.source ?? PIPELINE_GROUP;
-
 export class Activity implements DispatchEvents {
-  readonly #slots = new Map<string, Slots>();
-  readonly #inFlight = new Map<number, Tracked>();
+  /** Slots held and waited for, by source. */
+  readonly slots = new Slots(() => {});
+  readonly #executing = new Map<number, Executing>();
   readonly #waiting = new Set<number>();
   readonly #onFailed: (item: FailedItem, update: string) => void;
 
@@ -32,34 +25,26 @@ export class Activity implements DispatchEvents {
     this.#onFailed = onFailed;
   }
 
-  /** Slots of a live source, or of the Pipeline's own updates. */
-  slotsOf(group: string): Slots {
-    const known = this.#slots.get(group);
-    if (known !== undefined) return known;
-    const slots = { held: 0, waiting: 0 };
-    this.#slots.set(group, slots);
-    return slots;
-  }
-
   /** Whether a run below a root executes, rather than wait for children that cannot start. */
   get isWorking(): boolean {
-    for (const run of this.#inFlight.values()) if (!run.isRoot && run.waitingChildren === 0) return true;
+    for (const run of this.#executing.values()) if (!run.isRoot && run.waitingChildren === 0) return true;
     return false;
   }
 
   requested(run: RunView): void {
+    this.slots.requested(run);
     this.#waiting.add(run.number);
-    this.slotsOf(groupOf(run)).waiting++;
     this.#countChild(run, 1);
   }
 
-  granted(run: RunView, { isLoan }: GrantReason): void {
+  granted(run: RunView, reason: GrantReason): void {
+    this.slots.granted(run, reason);
     this.#leaveQueue(run);
-    if (!isLoan) this.slotsOf(groupOf(run)).held++;
-    this.#inFlight.set(run.number, { isRoot: ROOT_KINDS.has(run.kind), isLoan, waitingChildren: 0 });
+    this.#executing.set(run.number, { isRoot: ROOT_KINDS.has(run.kind), waitingChildren: 0 });
   }
 
   ended(run: RunView, outcome: RunOutcome): void {
+    this.slots.ended(run);
     this.#leave(run);
     if (outcome.kind !== 'failed' || ROOT_KINDS.has(run.kind)) return;
     const [source = '', key = ''] = pathKeys(run.path);
@@ -68,29 +53,26 @@ export class Activity implements DispatchEvents {
   }
 
   parked(run: RunView): void {
+    this.slots.parked(run);
     this.#leave(run);
   }
 
   lost(run: RunView): void {
+    this.slots.lost(run);
     this.#leave(run);
   }
 
   #leave(run: RunView): void {
     this.#leaveQueue(run);
-    const tracked = this.#inFlight.get(run.number);
-    if (tracked === undefined) return;
-    this.#inFlight.delete(run.number);
-    if (!tracked.isLoan) this.slotsOf(groupOf(run)).held--;
+    this.#executing.delete(run.number);
   }
 
   #leaveQueue(run: RunView): void {
-    if (!this.#waiting.delete(run.number)) return;
-    this.slotsOf(groupOf(run)).waiting--;
-    this.#countChild(run, -1);
+    if (this.#waiting.delete(run.number)) this.#countChild(run, -1);
   }
 
   #countChild({ parentRun }: RunView, change: 1 | -1): void {
-    const parent = parentRun === undefined ? undefined : this.#inFlight.get(parentRun);
+    const parent = parentRun === undefined ? undefined : this.#executing.get(parentRun);
     if (parent !== undefined) parent.waitingChildren += change;
   }
 }

@@ -14,8 +14,8 @@ export class JsonReport implements Reporter {
   progress(states: readonly SourceState[], nowMs: number): void {
     if (nowMs - this.#saidAtMs < LINE_EVERY_MS) return;
     this.#saidAtMs = nowMs;
-    for (const { source, progress, held, waiting } of states)
-      this.#say({ event: 'progress', source, ...progress, slots: { held, waiting } });
+    for (const { source, progress, held, waiting, runs } of states)
+      this.#say({ event: 'progress', source, ...progress, slots: { held, waiting }, ...(runs.length > 0 && { runs }) });
   }
 
   ended(update: EndedUpdate): void {

@@ -11,14 +11,14 @@ import {
   type UpdateStart,
   type UpdateView,
 } from '../../operator/dispatch/index.ts';
-import { limitsOf, triggerSettings } from '../../operator/host/index.ts';
+import { limitsOf, OWN_UPDATES, triggerSettings } from '../../operator/host/index.ts';
 import { PipelineTriggers, SourceTriggers } from '../../operator/triggers/index.ts';
 import type { Assembly } from '../../runner/assemble/index.ts';
 import type { Clock } from '../../runner/clock.ts';
 import { Engine } from '../../runner/execute/index.ts';
 import { CommandError } from '../exit.ts';
 import type { Loaded } from '../objects/index.ts';
-import { Activity, PIPELINE_GROUP } from './activity.ts';
+import { Activity } from './activity.ts';
 import { openAssembly } from './assembly.ts';
 import { localCards } from './cards.ts';
 import type { PipelineObjects } from './objects.ts';
@@ -27,7 +27,11 @@ import type { Environment } from './secrets.ts';
 
 /** Failed items that are printed for one update; the rest is counted. */
 const FAILED_SHOWN_MAX = 20;
+/** Runs whose own progress is told for one source. */
+const RUNS_SHOWN_MAX = 5;
 const DRAIN_POLL_MS = 25;
+const NOTES_EVERY_MS = 5_000;
+const STOPPED = 'stopped by the user';
 
 export interface PipelineOptions {
   readonly clock: Clock;
@@ -37,6 +41,8 @@ export interface PipelineOptions {
   readonly rule?: ServingRule;
   /** Instead of `maxInflightComponents`; for comparison. */
   readonly slots?: number;
+  /** The process stays, so what user code mounted to live on goes on. Default: false. */
+  readonly stays?: boolean;
 }
 
 export class LocalPipeline {
@@ -46,6 +52,7 @@ export class LocalPipeline {
   readonly dispatcher: Dispatcher;
   readonly #options: PipelineOptions;
   readonly #activity: Activity;
+  readonly #engine: Engine;
   readonly #triggers: PipelineTriggers;
   readonly #joined: JoinedRunner;
   readonly #failedShown = new Map<string, number>();
@@ -73,7 +80,8 @@ export class LocalPipeline {
     this.assembly = assembly;
     this.#options = options;
     this.#activity = new Activity((item, update) => this.#reportFailed(item, update));
-    const engine = new Engine({ state: assembly.stores.state, plan: assembly.plan, sources: assembly.sources, clock });
+    const { stores, plan, sources } = assembly;
+    this.#engine = new Engine({ state: stores.state, plan, sources, clock, livesOn: options.stays ?? false });
     const limits = limitsOf(spec.limits);
     this.dispatcher = new Dispatcher({
       clock,
@@ -90,9 +98,9 @@ export class LocalPipeline {
       runnerClass: 'local',
       slots: room,
       cards,
-      runner: engine,
+      runner: this.#engine,
     });
-    engine.connect(this.#joined.uplink);
+    this.#engine.connect(this.#joined.uplink);
     this.#triggers = new PipelineTriggers({ door: this.dispatcher });
     for (const source of objects.sources) this.#openSource(source);
   }
@@ -121,6 +129,7 @@ export class LocalPipeline {
 
   /** Keeps every live source current until `drain`: by file events where it can be watched, and by its schedule. */
   watch(allowDeletes: boolean): void {
+    this.#tellNotes();
     for (const source of this.objects.sources) {
       if (source.value.spec.suspend) continue;
       if (allowDeletes) this.#triggers.source(source.name)?.want({ trigger: 'start', allowDeletes });
@@ -129,23 +138,33 @@ export class LocalPipeline {
     }
   }
 
+  /** Tells facts of components that live on; those of an update are told when it ends. */
+  #tellNotes(): void {
+    if (this.#isDraining) return;
+    for (const { name } of this.objects.sources) this.#noteFacts(name);
+    this.#options.clock.after(NOTES_EVERY_MS, () => this.#tellNotes());
+  }
+
   /** What works now, for progress: one entry for each live source with an open update, and one for the Pipeline's own. */
   states(): SourceState[] {
     const groups = new Map<string, UpdateView[]>();
     for (const update of this.dispatcher.updates.values()) {
       if (update.kind === 'key') continue;
-      const group = update.start.source ?? PIPELINE_GROUP;
+      const group = update.start.source ?? OWN_UPDATES;
       groups.set(group, [...(groups.get(group) ?? []), update]);
     }
+    const runs = this.#engine.progressOfRuns();
     return [...groups].map(([group, updates]) => ({
-      source: group === PIPELINE_GROUP ? this.label : group,
+      source: group === OWN_UPDATES ? this.label : group,
       progress: {
         listed: updates.every(({ progress }) => progress.listed),
         total: sum(updates, ({ progress }) => progress.total),
         done: sum(updates, ({ progress }) => progress.done),
         counts: updates.at(-1)!.progress.counts,
       },
-      ...this.#activity.slotsOf(group),
+      held: this.#activity.slots.of(group).held,
+      waiting: this.#activity.slots.of(group).waiting,
+      runs: runs.filter(({ source }) => source === group).slice(0, RUNS_SHOWN_MAX),
     }));
   }
 
@@ -156,8 +175,8 @@ export class LocalPipeline {
     this.#triggers.close();
     this.dispatcher.resizeRunner(this.#joined.seat, 0);
     while (this.#activity.isWorking) await this.#pause();
-    for (const name of [...this.dispatcher.updates.keys()]) this.dispatcher.cancelUpdate(name, 'stopped by the user');
-    for (const { name } of this.objects.sources) this.dispatcher.unwatchSource(name);
+    for (const { name } of this.objects.sources) this.dispatcher.closeSource(name, STOPPED);
+    for (const name of [...this.dispatcher.updates.keys()]) this.dispatcher.cancelUpdate(name, STOPPED);
     while (this.dispatcher.liveRuns > 0) await this.#pause();
   }
 
@@ -226,7 +245,8 @@ export class LocalPipeline {
   }
 
   #noteFacts(source: string): void {
-    for (const note of this.assembly.sources.get(source)?.source.takeNotes?.() ?? [])
+    const ofSource = this.assembly.sources.get(source)?.source.takeNotes?.() ?? [];
+    for (const note of [...ofSource, ...this.#engine.takeNotes(source)])
       this.#options.reporter.note(`${source}: ${note}`);
   }
 

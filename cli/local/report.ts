@@ -1,4 +1,5 @@
 // What `fairlead dev` says while it works and when an update ends: to a terminal, as plain lines, or as JSON lines.
+import type { RunProgress } from '../../runner/execute/index.ts';
 import type { Counts, UpdateProgress, UpdateResult } from '../../runner/protocol/index.ts';
 
 /** One source as it stands now. */
@@ -8,6 +9,16 @@ export interface SourceState {
   /** Slots that its updates hold, and runs that wait for one. */
   readonly held: number;
   readonly waiting: number;
+  /** Runs whose code says how far it is, at most a few, oldest first. */
+  readonly runs: readonly RunProgress[];
+}
+
+/** `report.pdf: 34 of 120 pages`, of the run that is at work the longest. */
+export function detailText({ runs: [run] }: SourceState): string[] {
+  if (run === undefined) return [];
+  const { key, done, total, what } = run;
+  const amount = [done.toLocaleString('en'), ...(total === undefined ? [] : ['of', total.toLocaleString('en')])];
+  return [`${key}: ${[...amount, ...(what === undefined ? [] : [what])].join(' ')}`];
 }
 
 /** An update that ended. */

@@ -51,12 +51,13 @@ export class Session {
   async run(
     objects: readonly PipelineObjects[],
     work: (all: readonly LocalPipeline[]) => Promise<void>,
+    { stays = false }: { readonly stays?: boolean } = {},
   ): Promise<void> {
     const ticking = setInterval(() => this.#tick(), TICK_MS);
     const onSignal = () => this.#interrupted();
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, onSignal);
     try {
-      for (const one of objects) this.#pipelines.push(await LocalPipeline.open(one, this.#options()));
+      for (const one of objects) this.#pipelines.push(await LocalPipeline.open(one, { ...this.#options(), stays }));
       await work(this.#pipelines);
     } finally {
       clearInterval(ticking);

@@ -1,8 +1,8 @@
 // Progress on a terminal: one line for each source with a bar, redrawn in place on standard error.
 import pc from 'picocolors';
-import { amountText, paceText } from './plain-report.ts';
-import { Rate } from './rate.ts';
+import { amountText, Paces } from './pace.ts';
 import {
+  detailText,
   type EndedUpdate,
   endedText,
   type FailedItem,
@@ -33,7 +33,7 @@ export interface Terminal extends Streams {
 
 export class TerminalReport implements Reporter {
   readonly #terminal: Terminal;
-  readonly #rates = new Map<string, Rate>();
+  readonly #paces = new Paces();
   /** Lines of progress on the screen now. */
   #drawn = 0;
 
@@ -51,7 +51,7 @@ export class TerminalReport implements Reporter {
   }
 
   ended(update: EndedUpdate): void {
-    if (update.source !== undefined && update.kind !== 'key') this.#rates.delete(update.source);
+    this.#paces.ended(update);
     this.#above(() => this.#terminal.out(`${colour(update)(endedText(update))}\n`));
   }
 
@@ -68,13 +68,11 @@ export class TerminalReport implements Reporter {
   }
 
   #line(state: SourceState, nowMs: number): string {
-    const rate = this.#rates.get(state.source) ?? new Rate();
-    this.#rates.set(state.source, rate);
-    rate.add(nowMs, state.progress.done);
+    const pace = this.#paces.seen(state, nowMs);
     const { done, total } = state.progress;
     const drawn = bar(total === 0 ? 0 : done / total, BAR_WIDTH, this.#terminal.isAscii);
     const slots = `${state.held} held, ${state.waiting} waiting`;
-    return [state.source.padEnd(12), drawn, amountText(state), ...paceText(rate, state), slots].join('  ');
+    return [state.source.padEnd(12), drawn, amountText(state), ...pace, slots, ...detailText(state)].join('  ');
   }
 
   /** Writes something that stays, above the progress. */

@@ -161,7 +161,7 @@ export class Adoption {
   #adoptWatch(seat: Seat, order: RunOrder): LiveRun | undefined {
     if (order.parentRun === undefined) return undefined;
     const { runs, updates, watchers, epoch } = this.#options;
-    const run = updates.adoptSource(order, runs.get(order.parentRun));
+    const run = updates.adoptSource(order, requestOf(order), runs.get(order.parentRun));
     watchers.adopt(run, seat);
     const token = { epoch, run: run.number, attempt: run.attempt };
     seat.runner.renewed(run.number, token);

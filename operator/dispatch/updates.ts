@@ -1,7 +1,7 @@
 // Live sources and updates while they are open.
 //   D5. An update is over when its root run is; its branch closes with its last run.
 //   D7. A cancelled update starts nothing more: what waits ends now, what executes is told, what is mounted meanwhile is refused.
-//   D8. Closing a source ends its watcher and its updates; its branch closes when the last of them is over.
+//   D8. Closing a source ends its watcher, the live sources that its components mounted, and its updates; its branch closes when the last of them is over.
 import {
   type ComponentPath,
   type Counts,
@@ -109,8 +109,8 @@ export class Updates {
 
   /** A component mounts a live source: it stands under the live source whose update mounted it, and borrows that run's slot (A8). */
   mountSource(parent: LiveRun, request: MountRequest): void {
-    if (parent.state.phase !== 'executing') return;
     const { tree, runs, watchers } = this.#options;
+    if (parent.state.phase !== 'executing' || watchers.has(request)) return;
     const { update } = parent;
     const branch = tree.openSource(update.of?.branch ?? tree.pool, request.path, { mountedBy: parent.state.ask });
     const source = new OpenSource({ name: request.path }, request.path, branch, update.of);
@@ -241,13 +241,12 @@ export class Updates {
   }
 
   /** A live source that a component mounted, and its watcher. */
-  adoptSource(order: RunOrder, mounter: LiveRun | undefined): LiveRun {
+  adoptSource(order: RunOrder, request: MountRequest, mounter: LiveRun | undefined): LiveRun {
     const { tree, runs } = this.#options;
     const mountedBy = mounter?.state.phase === 'executing' ? { mountedBy: mounter.state.ask } : {};
     const above = order.updateOf === undefined ? undefined : this.#sourceAt(order);
     const branch = tree.openSource(above?.branch ?? tree.pool, order.path, mountedBy);
     const source = new OpenSource({ name: order.path }, order.path, branch, above);
-    const request: MountRequest = { mount: 0, path: order.path, kind: 'watch' };
     const run = runs.adoptWatcher(
       order,
       request,
@@ -349,6 +348,7 @@ export class Updates {
     source.isClosing = true;
     const { watcher } = source;
     if (watcher !== undefined) this.#options.watchers.stop(watcher, why);
+    this.#options.watchers.stopBelow(source.path, why);
     for (const update of [...source.updates]) this.#cancel(update, why);
     this.#closeIfEmpty(source);
   }

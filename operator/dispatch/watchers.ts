@@ -3,10 +3,10 @@
 //   V2. The watcher of a LiveSource that ends is started again with back-off, until it is stopped. Each start is armed anew and says so with
 //       a `rescan`, so a cycle closes the gap.
 //       One that was handed back, because its runner leaves, goes on elsewhere at once.
-//   V3. One watcher at a path: a live source that is mounted again replaces the older one, which gets `DRAIN_MAX_MS` to end; after that the
-//       new one begins anyway, and its token keeps late writes of the old one out.
+//   V3. One watcher at a path: a live source that is mounted again in the same version is the one that is there. In another version it replaces
+//       the older one, which gets `DRAIN_MAX_MS` to end; after that the new one begins anyway, and its token keeps late writes of the old one out.
 //   V4. Removing a component stops the live sources at and below it first.
-import { isBelow, type RunOutcome } from '../../runner/protocol/index.ts';
+import { isBelow, type MountRequest, type RunOutcome } from '../../runner/protocol/index.ts';
 import type { CancelTimer, Clock } from '../clock.ts';
 import { type LiveRun, orderOf, UNPLACED } from './live-run.ts';
 import type { Runs } from './runs.ts';
@@ -65,6 +65,18 @@ export class Watchers {
     this.#watchers.set(run, { run, isNested: true, failures: 0, waits: 'no' });
     run.state = { phase: 'watching', seat };
     seat.watchers++;
+  }
+
+  /** Whether the live source that is mounted is there already (V3). */
+  has({ path, version }: MountRequest): boolean {
+    if (version === undefined) return false;
+    const same = (run: LiveRun) => run.request.version === version && run.cancelledWhy === undefined;
+    return [...this.#nested((other) => other === path)].some(same);
+  }
+
+  /** Stops live sources that components at and below a path mounted. */
+  stopBelow(path: string, why: string): void {
+    for (const run of this.#nested((other) => other === path || isBelow(other, path))) this.stop(run, why);
   }
 
   /** Stops it for good. */

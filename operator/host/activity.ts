@@ -74,7 +74,8 @@ export class Activity implements DispatchEvents {
   }
 
   requested(run: RunView): void {
-    if (this.#waiting.has(run.number)) return;
+    // A watcher takes no slot and waits for none.
+    if (this.#waiting.has(run.number) || run.kind === 'watch') return;
     if (this.#parked.delete(run.number)) this.#mutable(groupOf(run)).backoff--;
     this.#waiting.set(run.number, run.runnerClass);
     this.#mutable(groupOf(run)).waiting++;
@@ -85,6 +86,7 @@ export class Activity implements DispatchEvents {
 
   granted(run: RunView, { isLoan, runner }: GrantReason): void {
     this.#leaveQueue(run);
+    if (this.#parked.delete(run.number)) this.#mutable(groupOf(run)).backoff--;
     const group = groupOf(run);
     const source = this.#mutable(group);
     source.inFlight++;

@@ -1,4 +1,4 @@
-export type { SourceActivity } from './activity.ts';
+export { Activity, OWN_UPDATES, type SourceActivity } from './activity.ts';
 export type { CardBranchPicture, CardPicture, CardsPicture } from './cards.ts';
 export * from './host.ts';
 export type { Failure } from './recent.ts';

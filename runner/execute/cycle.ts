@@ -4,6 +4,7 @@ import type { HeldDeletes, RunError, RunOutcome } from '../protocol/index.ts';
 import { Cancelled } from './cancellation.ts';
 import { RunFailure, toRunError } from './failure.ts';
 import { Listing } from './listing.ts';
+import { resumeLive } from './live.ts';
 import type { SourcePlan } from './ports.ts';
 import type { Run } from './run.ts';
 import type { Services } from './services.ts';
@@ -24,6 +25,7 @@ async function cycle(run: Run, services: Services, tally: Tally, book: UpdateBoo
     await book.open();
     const plan = sourcePlan(run, services);
     const worker = new Worker(run, services, tally, await adopt(run, services));
+    await resumeLive(run, services, tally);
     const { held, failure } = await list(new Listing(run, services, plan, tally, worker));
     await worker.finish();
     await services.sweeper.sweep();

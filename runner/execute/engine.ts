@@ -12,18 +12,19 @@
 import type { Clock } from '../clock.ts';
 import type { CardGrant, FencingToken, RunNumber, Runner, RunOrder, RunOutcome, Uplink } from '../protocol/index.ts';
 import { NO_COUNTS } from '../protocol/index.ts';
+import type { Progress } from '../sdk/index.ts';
 import { afterThisCode, afterThisTurn, Batcher } from './batch.ts';
 import { CardDesk } from './cards.ts';
 import { Choice } from './choice.ts';
 import { Committer } from './commit.ts';
+import { executeElement, executeModule } from './component.ts';
 import { executeCycle } from './cycle.ts';
 import { executeDrop, isItemDelete } from './drop.ts';
-import { executeElement } from './element.ts';
 import { Endurance } from './endurance.ts';
 import { toRunError } from './failure.ts';
 import { ItemRun } from './item.ts';
 import { Meter } from './meter.ts';
-import { executeModule } from './module.ts';
+import { executeLive } from './module-live.ts';
 import { Notes } from './notes.ts';
 import { executePipeline } from './pipeline.ts';
 import { compilePlan } from './plan.ts';
@@ -48,6 +49,15 @@ export interface EngineOptions {
   readonly clock: Clock;
   /** In [0, 1); for jitter. */
   readonly random?: () => number;
+  /** False: the process ends with its updates, so that what user code mounted to live on runs once in each cycle instead. Default true. */
+  readonly livesOn?: boolean;
+}
+
+/** How far one run is, as its user code says. */
+export interface RunProgress extends Progress {
+  readonly source: string;
+  readonly key: string;
+  readonly path: string;
 }
 
 export class Engine implements Runner {
@@ -73,6 +83,13 @@ export class Engine implements Runner {
   /** Facts for people that steps told about items of a source since the last call, such as "is binary". Bounded. */
   takeNotes(source: string): readonly string[] {
     return this.#services.notes.take(source);
+  }
+
+  /** What runs whose user code tells how far it is are at, oldest first. */
+  progressOfRuns(): RunProgress[] {
+    return [...this.#runs.values()].flatMap(({ progress, order: { source = '', key = '', path } }) =>
+      progress === undefined ? [] : [{ ...progress, source, key, path }],
+    );
   }
 
   start(order: RunOrder): void {
@@ -137,7 +154,7 @@ export class Engine implements Runner {
       case 'pipeline':
         return executePipeline(run, this.#services);
       case 'watch':
-        return executeWatch(run, this.#services);
+        return run.order.input === undefined ? executeWatch(run, this.#services) : executeLive(run, this.#services);
       case 'element':
         return executeElement(run, this.#services);
       case 'item':
@@ -198,6 +215,7 @@ function servicesOf(options: EngineOptions): Services {
     notes: new Notes(),
     choice: new Choice(),
     meter,
+    live: { isOn: options.livesOn ?? true, resumed: new Set() },
     sweeper: new Sweeper(state, clock),
     workers: new Map(),
     fresh: new Map(),

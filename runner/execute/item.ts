@@ -27,13 +27,13 @@ import type { Exports, Workplace } from './workplace.ts';
 
 const LOSSES_MAX = 3;
 
-/** `isTainted`: a failure below was handled by user code; the item is `stale` for the next cycle. */
 interface Produced {
   readonly exports: Exports;
-  readonly isTainted: boolean;
+  /** Components below; absent where there are none. */
+  readonly nested: Nested | undefined;
 }
 
-const NOTHING_PRODUCED: Produced = { exports: new Map(), isTainted: false };
+const NOTHING_PRODUCED: Produced = { exports: new Map(), nested: undefined };
 
 const one = (count: keyof Counts): Counts => ({ ...NO_COUNTS, [count]: 1 });
 
@@ -192,7 +192,8 @@ export class ItemRun {
     if (read === undefined) return this.#remove(wanted);
     if (this.#isUnchanged(wanted, read.contentHash)) return this.#touch(wanted, read.version);
     const produced = await this.#produce(component, place, wanted);
-    return this.#replace(wanted, read, produced, place.memo);
+    const outcome = await this.#replace(wanted, read, produced, place.memo);
+    return produced.nested === undefined ? outcome : produced.nested.committed(outcome);
   }
 
   #replace(wanted: Wanted, read: Reading, produced: Produced, memo: RunMemo): Promise<RunOutcome> {
@@ -201,7 +202,8 @@ export class ItemRun {
       owner: { path, source: this.#source, key: this.#key },
       item: { source: this.#source, key: this.#key, version: read.version },
       settles: wanted.settles,
-      fingerprint: produced.isTainted ? '' : itemComponent(this.#services.plan).fingerprint,
+      // A failure below was handled by user code: the item is `stale` for the next cycle.
+      fingerprint: produced.nested?.isTainted === true ? '' : itemComponent(this.#services.plan).fingerprint,
       contentHash: read.contentHash,
       exports: produced.exports,
       memo,
@@ -219,9 +221,8 @@ export class ItemRun {
     const isParent = component.mounts || this.#mayHaveChildren(wanted);
     const nested = isParent ? new Nested(this.#run, this.#services, this.#ref) : undefined;
     const exports = await runSteps(component, [{}], place, nested);
-    await nested?.ended();
-    await nested?.deleteOthers();
-    return { exports, isTainted: nested?.isTainted === true };
+    await nested?.finish();
+    return { exports, nested };
   }
 
   #workplace({ version }: Wanted): Workplace {

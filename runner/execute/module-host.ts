@@ -10,10 +10,12 @@ import type { Element } from '../sdk/index.ts';
 import {
   type Cards,
   enterRun,
+  type LiveMounting,
   type MemoId,
   type ModuleContext,
   type MountHandle,
   type Mounting,
+  type Progress,
   type RunHost,
   StepError,
 } from '../sdk/index.ts';
@@ -22,7 +24,9 @@ import { RunFailure, toRunError } from './failure.ts';
 import { FunctionMemo } from './module-memo.ts';
 import { ModuleMounts } from './module-mounts.ts';
 import { PausableTimer } from './module-timer.ts';
-import type { Target, UserFunction } from './ports.ts';
+import type { CompiledModule } from './plan.ts';
+import type { Target, UserFunction, UserModule } from './ports.ts';
+import type { Services } from './services.ts';
 import { type CallPlace, holdCard } from './workplace.ts';
 
 const CONTENT_MAX_BYTES = 16 * 1024 * 1024;
@@ -33,15 +37,26 @@ export interface Called<T> {
   readonly rows: ReadonlyMap<Target, readonly Element[]>;
 }
 
-/** Calls a function of the module once. Throws what it throws, with the lines of user code where the failure has no class of its own. */
-export async function callUser(place: CallPlace, name: string, input: unknown): Promise<Called<unknown>> {
-  const { module } = place.step;
-  const body = module.find(name);
-  if (body === undefined) {
-    throw new StepError('invalid', `${module.name} exports no function "${name}"`);
-  }
-  const call = new Call(place, name);
-  return call.execute(body, input);
+/** The exported function. Throws StepError where there is none. */
+export function functionOf(module: UserModule, name: string): UserFunction {
+  const found = module.find(name);
+  if (found !== undefined) return found;
+  throw new StepError('invalid', `${module.name} exports no function "${name}"`);
+}
+
+/** The step whose module mounted a component. */
+export function moduleOf(services: Services, index: number): CompiledModule {
+  const step = services.plan.modules[index];
+  if (step !== undefined) return step;
+  throw new StepError(
+    'transient',
+    'this runner has another version of the Pipeline than the one that mounted the component',
+  );
+}
+
+/** Calls user code once. Throws what it throws, with the lines of user code where the failure has no class of its own. `name`: for people. */
+export function callUser(place: CallPlace, name: string, body: UserFunction, input: unknown): Promise<Called<unknown>> {
+  return new Call(place, name).execute(body, input);
 }
 
 class Call implements RunHost {
@@ -119,6 +134,15 @@ class Call implements RunHost {
   mount(mounting: Mounting): Promise<MountHandle<unknown>> {
     this.#checkOpen();
     return this.#mounts.mount(mounting);
+  }
+
+  mountLive(mounting: LiveMounting): Promise<MountHandle<unknown>> {
+    this.#checkOpen();
+    return this.#mounts.mountLive(mounting);
+  }
+
+  progress(progress: Progress): void {
+    if (this.#isOpen) this.#place.run.progress = progress;
   }
 
   #context(): ModuleContext {

@@ -5,38 +5,14 @@
 //   Y3. A failure that user code asked for is handled there, and the component above runs again with the next cycle. One that nobody asked for
 //       fails the run above once all its components have ended.
 //   Y4. Mounting follows the slots: a bounded number of components wait to start.
-import { childPath, type Json, type RunError, type RunOutcome } from '../protocol/index.ts';
-import { type FieldValue, type MountHandle, type Mounting, StepError } from '../sdk/index.ts';
+//   Y5. A component that is to live on (module-live.ts) runs once like any other; it lives on once that and the run above are committed.
+import type { RunError, RunOutcome } from '../protocol/index.ts';
+import { type LiveMounting, type MountHandle, type Mounting, StepError } from '../sdk/index.ts';
 import { RunFailure } from './failure.ts';
-import { canonicalJson, contentHashOf, shortHash } from './hash.ts';
+import { failedEntriesOf, lifeOf } from './live.ts';
+import { isKnown, moduleRequest, type Wanted, wantedOf } from './module-request.ts';
 import type { PausableTimer } from './module-timer.ts';
-import { INPUT_MAX_BYTES } from './nested.ts';
-import type { CompiledModule } from './plan.ts';
 import type { CallPlace } from './workplace.ts';
-
-/** Input of a run of kind `module`. */
-export interface ModuleInput {
-  /** Index of the step in the compiled plan. */
-  readonly module: number;
-  /** Exported function. */
-  readonly call: string;
-  readonly input: Json;
-}
-
-/** What decides the result of a component, apart from its input. */
-export const componentFingerprint = (step: CompiledModule, call: string): string =>
-  shortHash(JSON.stringify(['component', call, step.fingerprint]));
-
-export const inputHash = (input: Json): string => contentHashOf(canonicalJson(input as FieldValue));
-
-interface Wanted {
-  readonly path: string;
-  readonly input: ModuleInput;
-  readonly hash: string;
-  readonly fingerprint: string;
-  readonly sizeBytes: number;
-  readonly memo: boolean;
-}
 
 export class ModuleMounts {
   readonly #place: CallPlace;
@@ -52,33 +28,21 @@ export class ModuleMounts {
   }
 
   async mount(mounting: Mounting): Promise<MountHandle<unknown>> {
-    const wanted = this.#want(mounting);
-    if (!this.#place.nested.claim(wanted.path)) {
-      throw new StepError(
-        'invalid',
-        `the key "${mounting.key}" is mounted already; give each component of a run a key of its own`,
-      );
-    }
-    this.#paths.push(wanted.path);
-    const turn = this.#turn.then(() => this.#mountNext(wanted));
-    this.#turn = turn.catch(() => {});
-    return this.#timer.pausedFor(turn);
+    const { step, run } = this.#place;
+    return this.#mount(wantedOf(step, run.order.path, mounting), mounting.key, mounting.options.memo === true);
+  }
+
+  /** Its first run; what follows begins when the run above is committed. */
+  async mountLive(mounting: LiveMounting): Promise<MountHandle<unknown>> {
+    const { step, run } = this.#place;
+    return this.#mount(wantedOf(step, run.order.path, mounting, lifeOf(step, mounting)), mounting.key, false);
   }
 
   /** The call ended well: what becomes of its components counts for the run (Y3). */
   async keep(): Promise<void> {
-    const { nested } = this.#place;
     // Those that the function began to mount and did not wait for.
     await this.#timer.pausedFor(this.#turn);
-    nested.checkAtEnd(() => {
-      let unhandled: RunError | undefined;
-      for (const child of this.#children) {
-        if (child.error === undefined) continue;
-        if (child.isAsked) nested.isTainted = true;
-        else unhandled ??= child.error;
-      }
-      return unhandled;
-    });
+    this.#place.nested.checkAtEnd(() => this.#check());
   }
 
   /** The call failed: waits for its components, and gives their paths back. */
@@ -89,88 +53,64 @@ export class ModuleMounts {
     for (const path of this.#paths) nested.disclaim(path);
   }
 
-  #want({ component, key, input, options }: Mounting): Wanted {
-    const { step, run } = this.#place;
-    const call = step.module.nameOf(component);
-    if (call === undefined) {
-      throw new StepError(
-        'invalid',
-        `${step.module.name} must export the component that is mounted as "${key}", so that any runner finds it`,
-      );
+  #check(): RunError | undefined {
+    const { nested } = this.#place;
+    let unhandled: RunError | undefined;
+    for (const { wanted, error, isAsked, value } of this.#children) {
+      if (error !== undefined && isAsked) nested.isTainted = true;
+      else if (error !== undefined) unhandled ??= error;
+      else if (wanted.input.life !== undefined) nested.liveOn(wanted, failedEntriesOf(wanted.input.life, value));
     }
-    if (typeof key !== 'string' || key === '') throw new StepError('invalid', 'the key of a component must be text');
-    const plain = asJson(input, key);
-    const sizeBytes = Buffer.byteLength(JSON.stringify(plain));
-    if (sizeBytes > INPUT_MAX_BYTES) {
-      throw new StepError(
-        'invalid',
-        `the input of the component "${key}" takes ${sizeBytes} bytes, at most ${INPUT_MAX_BYTES} can be passed; pass a reference and read the content in the component`,
-      );
-    }
-    return {
-      path: childPath(run.order.path, key),
-      input: { module: step.index, call, input: plain },
-      hash: inputHash(plain),
-      fingerprint: componentFingerprint(step, call),
-      sizeBytes,
-      memo: options.memo === true,
-    };
+    return unhandled;
   }
 
-  async #mountNext(wanted: Wanted): Promise<MountHandle<unknown>> {
-    const { run, nested } = this.#place;
+  async #mount(wanted: Wanted, key: string, memo: boolean): Promise<MountHandle<unknown>> {
+    if (!this.#place.nested.claim(wanted.path)) {
+      throw new StepError(
+        'invalid',
+        `the key "${key}" is mounted already; give each component of a run a key of its own`,
+      );
+    }
+    this.#paths.push(wanted.path);
+    const turn = this.#turn.then(() => this.#mountNext(wanted, memo));
+    this.#turn = turn.catch(() => {});
+    return this.#timer.pausedFor(turn);
+  }
+
+  async #mountNext(wanted: Wanted, memo: boolean): Promise<MountHandle<unknown>> {
+    const { run, nested, step } = this.#place;
     await nested.markChanging();
-    const known = wanted.memo ? await this.#known(wanted) : undefined;
+    const known = memo && !run.reprocess ? await this.#known(wanted) : undefined;
     if (known !== undefined) return { ready: async () => known.value };
     while (!run.mounts.hasRoom) await run.cancellation.race(run.mounts.change());
     run.cancellation.throwIfCancelled();
-    const child = new Child(this.#timer, (waiting) => run.cancellation.race(waiting));
+    const child = new Child(wanted, this.#timer, (waiting) => run.cancellation.race(waiting));
     this.#children.push(child);
-    run.mounts.mount(this.#request(wanted), (outcome) => child.end(outcome));
+    const request = moduleRequest(wanted, run.order, step, { isShared: memo, reprocess: run.reprocess });
+    run.mounts.mount(request, (outcome) => child.end(outcome));
     return child;
   }
 
   async #known(wanted: Wanted): Promise<{ readonly value: unknown } | undefined> {
     const { run, services } = this.#place;
-    if (run.reprocess) return undefined;
     const [record] = await run.cancellation.race(services.state.components([wanted.path]));
-    const isSame =
-      record !== undefined &&
-      record.contentHash === wanted.hash &&
-      record.fingerprint === wanted.fingerprint &&
-      record.intended.size === 0;
-    return isSame ? { value: record.value } : undefined;
-  }
-
-  #request({ path, input, hash, fingerprint, sizeBytes, memo }: Wanted) {
-    const { order, reprocess } = this.#place.run;
-    const { runnerClass, gpuMilli } = this.#place.step;
-    return {
-      path,
-      kind: 'module' as const,
-      input: input as unknown as Json,
-      rows: 1,
-      bytes: sizeBytes,
-      ...(memo ? { version: `${hash} ${fingerprint}${reprocess ? ` ${order.update}` : ''}` } : {}),
-      ...(order.source === undefined ? {} : { source: order.source }),
-      ...(order.key === undefined ? {} : { key: order.key }),
-      ...(runnerClass === undefined ? {} : { runnerClass }),
-      ...(gpuMilli === undefined ? {} : { milliCards: gpuMilli }),
-      ...(reprocess ? { reprocess: true } : {}),
-    };
+    return isKnown(record, wanted) ? { value: record.value } : undefined;
   }
 }
 
 /** One component that was mounted. */
 class Child implements MountHandle<unknown> {
+  readonly wanted: Wanted;
   readonly #timer: PausableTimer;
   readonly #race: <T>(waiting: Promise<T>) => Promise<T>;
   readonly #ended = Promise.withResolvers<unknown>();
   error: RunError | undefined;
+  value: unknown;
   /** User code asked how it ended, and so handles its failure. */
   isAsked = false;
 
-  constructor(timer: PausableTimer, race: <T>(waiting: Promise<T>) => Promise<T>) {
+  constructor(wanted: Wanted, timer: PausableTimer, race: <T>(waiting: Promise<T>) => Promise<T>) {
+    this.wanted = wanted;
     this.#timer = timer;
     this.#race = race;
     this.#ended.promise.catch(() => {});
@@ -182,7 +122,10 @@ class Child implements MountHandle<unknown> {
   }
 
   end(outcome: RunOutcome): void {
-    if (outcome.kind === 'done') return this.#ended.resolve(outcome.value);
+    if (outcome.kind === 'done') {
+      this.value = outcome.value;
+      return this.#ended.resolve(outcome.value);
+    }
     this.error = errorOf(outcome);
     this.#ended.reject(new RunFailure(this.error));
   }
@@ -192,16 +135,4 @@ function errorOf(outcome: Exclude<RunOutcome, { readonly kind: 'done' }>): RunEr
   if (outcome.kind === 'failed' || outcome.kind === 'parked') return outcome.error;
   const why = outcome.kind === 'cancelled' ? `was cancelled: ${outcome.why}` : 'was overtaken by newer work';
   return { class: 'transient', message: `a component ${why}`, step: 'module' };
-}
-
-/** The value as JSON carries it. */
-export function asJson(value: unknown, key: string): Json {
-  if (value === undefined) return null;
-  try {
-    const text = JSON.stringify(value);
-    if (text !== undefined) return JSON.parse(text) as Json;
-  } catch {
-    // Said below.
-  }
-  throw new StepError('invalid', `what is passed to or from the component "${key}" must be JSON`);
 }

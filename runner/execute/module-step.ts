@@ -1,7 +1,7 @@
 // The step `module`: elements through a function of user code.
 import { type Element, StepError } from '../sdk/index.ts';
 import { RunFailure } from './failure.ts';
-import { type Called, callUser, problemOf } from './module-host.ts';
+import { type Called, callUser, functionOf, problemOf } from './module-host.ts';
 import type { Nested } from './nested.ts';
 import type { CompiledModule } from './plan.ts';
 import { DEFAULT_RETRY } from './retry.ts';
@@ -19,7 +19,7 @@ export function callModuleStep(
   if (nested === undefined) throw new RunFailure({ class: 'internal', message: 'a module was called without a place' });
   const callPlace: CallPlace = { ...place, step, nested };
   const call = async (): Promise<Called<readonly Element[]>> => {
-    const { value, rows } = await callUser(callPlace, step.entry, elements);
+    const { value, rows } = await callUser(callPlace, step.entry, functionOf(step.module, step.entry), elements);
     return { value: checked(value, step), rows };
   };
   const body = () => timed(place.run.times, 'step', 'module', call, elements.length);

@@ -10,6 +10,9 @@ interface Child {
   readonly onEnd: (outcome: RunOutcome) => void;
 }
 
+/** Largest input of a run (L2). */
+export const INPUT_MAX_BYTES = 256 * 1024;
+
 /** A request that has no number yet. */
 export type MountWish = Omit<MountRequest, 'mount'>;
 
@@ -35,13 +38,36 @@ export class Mounts {
     return this.#open.size;
   }
 
-  /** The request becomes the mount's own. `onEnd` is called exactly once, unless the parent ended before. */
-  mount(request: MountWish, onEnd: (outcome: RunOutcome) => void): void {
+  /** The request becomes the mount's own. `onEnd` is called exactly once, unless the parent ended before. Answers its number. */
+  mount(request: MountWish, onEnd: (outcome: RunOutcome) => void): number {
     const numbered = request as { -readonly [K in keyof MountRequest]: MountRequest[K] };
-    numbered.mount = this.#next++;
-    this.#open.set(numbered.mount, { started: false, onEnd });
+    const mount = this.#next++;
+    numbered.mount = mount;
+    this.#open.set(mount, { started: false, onEnd });
     this.#waiting += 1;
     this.#uplink.mount(this.#parent, numbered);
+    return mount;
+  }
+
+  /** Mounts what goes on after its parent: nobody here waits for it or hears how it ends. */
+  mountApart(request: MountWish): void {
+    this.#uplink.mount(this.#parent, { ...request, mount: this.#next++ });
+  }
+
+  /** Takes back one that has not started, which is then reported no more; false: it has started, or ended. */
+  withdraw(mount: number): boolean {
+    const child = this.#open.get(mount);
+    if (child === undefined || child.started) return false;
+    this.#open.delete(mount);
+    this.#waiting -= 1;
+    this.#uplink.unmount(this.#parent, mount);
+    return true;
+  }
+
+  /** Takes back those that wait; those that run end by themselves and are reported no more. */
+  letGo(): void {
+    for (const mount of [...this.#open.keys()]) this.withdraw(mount);
+    this.#open.clear();
   }
 
   started(mount: number): void {

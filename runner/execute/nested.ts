@@ -12,6 +12,9 @@ import type { Element } from '../sdk/index.ts';
 import { decodeElement, encodeElement } from './codec.ts';
 import { RunFailure } from './failure.ts';
 import { canonicalJson, contentHashOf, shortHash } from './hash.ts';
+import { recordLive, startLive } from './live.ts';
+import type { Wanted as LiveWanted } from './module-request.ts';
+import { INPUT_MAX_BYTES } from './mounts.ts';
 import type { CompiledComponent, CompiledStep } from './plan.ts';
 import type { ComponentRecord, ComponentRef } from './ports.ts';
 import type { Run } from './run.ts';
@@ -19,9 +22,6 @@ import type { Services } from './services.ts';
 
 const COMPARE_MAX = 500;
 const CHILDREN_PAGE = 500;
-/** Largest input of a run (L2). */
-export const INPUT_MAX_BYTES = 256 * 1024;
-
 type NestedStep = Extract<CompiledStep, { readonly component: number }>;
 
 /** Input of a run of kind `element`. */
@@ -59,6 +59,9 @@ export class Nested {
   readonly #checks: (() => RunError | undefined)[] = [];
   /** A failure below was handled by user code: the component is to run again with the next cycle, whatever its content. */
   isTainted = false;
+  /** Entries of views that failed and stopped nothing. */
+  #failedEntries = 0;
+  readonly #live: LiveWanted[] = [];
 
   constructor(run: Run, services: Services, ref: ComponentRef) {
     this.#run = run;
@@ -81,11 +84,27 @@ export class Nested {
     }
   }
 
-  /** Until all children ended; throws the first failure among them. */
-  async ended(): Promise<void> {
+  /** Until all children ended, those that were not mounted this time are gone, and what lives on is recorded. Throws the first failure. */
+  async finish(keepsChildren = false): Promise<void> {
     await this.#run.drained();
     for (const check of this.#checks) this.#failure ??= check();
     if (this.#failure !== undefined) throw new RunFailure(this.#failure);
+    if (!keepsChildren) await this.#deleteOthers();
+    for (const wanted of this.#live) await recordLive(this.#run, this.#services, wanted);
+  }
+
+  /** A component that was mounted, and whose first run ended well, goes on after this run. */
+  liveOn(wanted: LiveWanted, failedEntries: number): void {
+    this.#live.push(wanted);
+    this.#failedEntries += failedEntries;
+  }
+
+  /** The run ended: if it is committed, what lives on begins to, and entries that failed count. */
+  committed(outcome: RunOutcome): RunOutcome {
+    if (outcome.kind !== 'done') return outcome;
+    for (const wanted of this.#live) startLive(this.#run, this.#services, wanted);
+    if (this.#failedEntries === 0) return outcome;
+    return { ...outcome, counts: { ...outcome.counts, failed: outcome.counts.failed + this.#failedEntries } };
   }
 
   /** Takes a path for a child; false: it is taken. */
@@ -111,7 +130,7 @@ export class Nested {
   }
 
   /** Deletes components directly below that were not mounted (N5). */
-  async deleteOthers(): Promise<void> {
+  async #deleteOthers(): Promise<void> {
     await deleteChildren(this.#run, this.#services, this.#ref, (child) => !this.#paths.has(child));
   }
 
@@ -250,7 +269,7 @@ export async function deleteChildren(
   if (failure !== undefined) throw new RunFailure(failure);
 }
 
-function deleteRequest({ order: { source, key } }: Run, path: string) {
+export function deleteRequest({ order: { source, key } }: Run, path: string) {
   return {
     path,
     kind: 'delete' as const,

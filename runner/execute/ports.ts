@@ -571,6 +571,12 @@ export interface StateStore {
   /** Small resume points of live components (cursors); cleared when the component is deleted. */
   cursor(path: string): Promise<Json | undefined>;
   setCursor(path: string, value: Json): Promise<void>;
+  /** Cursors of components at and below a path, by ascending path. */
+  cursors(
+    path: string,
+    afterPath: string,
+    limit: number,
+  ): Promise<readonly { readonly path: string; readonly value: Json }[]>;
 
   /** Inserts or replaces by name; keeps the newest 1,000. */
   saveUpdate(update: UpdateRecord): Promise<void>;

@@ -1,6 +1,7 @@
 // One execution of a component on this runner: its order, its newest token, its cancellation and the children that it mounted.
 import type { Clock } from '../clock.ts';
 import { compareTokens, type FencingToken, type RunNumber, type RunOrder, type Uplink } from '../protocol/index.ts';
+import type { Progress } from '../sdk/index.ts';
 import { Cancellation } from './cancellation.ts';
 import { Mounts } from './mounts.ts';
 import { RunTimes } from './times.ts';
@@ -17,6 +18,8 @@ export class Run {
   isMarked: boolean;
   /** The state knows that the run has been executing for long. */
   isLong = false;
+  /** How far user code says that it is. */
+  progress: Progress | undefined;
   readonly #uplink: Uplink;
   #token: FencingToken;
   #mounts: Mounts | undefined;

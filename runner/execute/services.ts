@@ -5,6 +5,7 @@ import type { Batcher } from './batch.ts';
 import type { CardDesk } from './cards.ts';
 import type { Choice } from './choice.ts';
 import type { Committer } from './commit.ts';
+import type { LiveSettings } from './live.ts';
 import type { MemoSources } from './memo.ts';
 import type { Meter } from './meter.ts';
 import type { Notes } from './notes.ts';
@@ -38,6 +39,7 @@ export interface Services {
   readonly committer: Committer;
   readonly memo: MemoSources;
   readonly cards: CardDesk;
+  readonly live: LiveSettings;
   readonly sweeper: Sweeper;
   readonly notes: Notes;
   /** Which traced runs tell where their time went. */

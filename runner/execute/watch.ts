@@ -3,15 +3,13 @@
 //   V1. Each time that the watch is armed, a full cycle is asked for: what changed before may have been missed.
 //   V2. A watch that fails is armed again with back-off; freshness, not a live watcher, is the health signal (F2).
 import { NO_COUNTS, type RunOutcome } from '../protocol/index.ts';
+import { backOffMs } from './back-off.ts';
 import { Cancelled } from './cancellation.ts';
 import { sourceOf } from './content.ts';
 import { toRunError } from './failure.ts';
 import type { Source } from './ports.ts';
 import type { Run } from './run.ts';
 import type { Services } from './services.ts';
-
-const BACK_OFF_BASE_MS = 1_000;
-const BACK_OFF_MAX_MS = 60_000;
 
 export async function executeWatch(run: Run, services: Services): Promise<RunOutcome> {
   try {
@@ -38,8 +36,7 @@ async function watchForEver(run: Run, services: Services, source: Source): Promi
       if (thrown instanceof Cancelled) throw thrown;
       failures += 1;
     }
-    const boundMs = Math.min(BACK_OFF_MAX_MS, BACK_OFF_BASE_MS * 2 ** Math.min(failures, 10));
-    await run.cancellation.sleep(services.clock, Math.round(services.random() * boundMs));
+    await run.cancellation.sleep(services.clock, backOffMs(failures, services.random));
   }
 }
 

@@ -64,6 +64,33 @@ export interface Mounting {
   readonly options: MountOptions;
 }
 
+/** A component that goes on after its first run. */
+export interface LiveMounting {
+  /** What is exported: the component, the live component, or the view. */
+  readonly component: Component<never, unknown>;
+  readonly key: string;
+  readonly input: unknown;
+  readonly life:
+    | { readonly kind: 'refresh'; readonly everyMs: number }
+    | { readonly kind: 'live' }
+    | {
+        readonly kind: 'each';
+        /** Mounted for each entry of the view. */
+        readonly each: Component<never, unknown>;
+        readonly memo: boolean;
+        readonly rescanMs?: number;
+      };
+}
+
+/** How far a run is, for people. */
+export interface Progress {
+  readonly done: number;
+  /** Absent: not known. */
+  readonly total?: number;
+  /** What is counted, or what is done at the moment. */
+  readonly what?: string;
+}
+
 /** The engine, as the SDK sees it during one run. */
 export interface RunHost {
   readonly signal: AbortSignal;
@@ -77,6 +104,9 @@ export interface RunHost {
   withCard<T>(body: (cards: Cards | undefined) => Promise<T>, signal?: AbortSignal): Promise<T>;
   /** Resolves when the component is mounted. */
   mount(mounting: Mounting): Promise<MountHandle<unknown>>;
+  /** Resolves when its first run is mounted. */
+  mountLive(mounting: LiveMounting): Promise<MountHandle<unknown>>;
+  progress(progress: Progress): void;
 }
 
 /** What names a memoised function, apart from its input. */

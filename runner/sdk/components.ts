@@ -1,6 +1,6 @@
 // Components that user code mounts, and rows that it declares. A component is an exported function of the step's module; its path is the path of
 // the run that mounted it and its key. Components that were there before and are not mounted this time are deleted with their rows.
-import { type Component, type MountHandle, type MountOptions, openRun } from './ambient.ts';
+import { ambientRun, type Component, type MountHandle, type MountOptions, openRun } from './ambient.ts';
 import type { Element } from './element.ts';
 import { valuesOf } from './functions.ts';
 
@@ -37,6 +37,8 @@ export interface MountGroup {
   readonly size: number;
   /** Until all are done; throws the first failure in the order of mounting, once all have ended. */
   ready(): Promise<void>;
+  /** Until all are done; how many failed. Who asks handles those failures. */
+  failed(): Promise<number>;
 }
 
 /** Mounts a component for each entry, in the background, as fast as slots allow. */
@@ -66,11 +68,13 @@ async function mountAll<Input, Result>(
   const host = openRun(caller);
   const handles: MountHandle<unknown>[] = [];
   for await (const [key, input] of entries) handles.push(await host.mount({ component, key, input, options }));
+  const ended = () => Promise.allSettled(handles.map((handle) => handle.ready()));
   return {
     size: handles.length,
     ready: async () => {
-      valuesOf(await Promise.allSettled(handles.map((handle) => handle.ready())));
+      valuesOf(await ended());
     },
+    failed: async () => (await ended()).filter(({ status }) => status === 'rejected').length,
   };
 }
 
@@ -95,4 +99,13 @@ export async function useMountEach<Input, Result>(
 /** Declares a row of a target: the component of this run owns it. It is written with the run's commit; what is not declared next time is deleted. */
 export function declareRow(target: string, row: Element): void {
   openRun('declareRow').declareRow(target, row);
+}
+
+/**
+ * Says how far this run is, for those who watch: `progress(34, 120, 'pages')`. Cheap enough for every step of a loop; it is shown, never kept,
+ * and changes nothing.
+ */
+export function progress(done: number, total?: number, what?: string): void {
+  const { host } = ambientRun('progress');
+  host.progress({ done, ...(total === undefined ? {} : { total }), ...(what === undefined ? {} : { what }) });
 }

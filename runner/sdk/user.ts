@@ -16,6 +16,7 @@ export {
   mount,
   mountEach,
   mountEachStream,
+  progress,
   useMount,
   useMountEach,
 } from './components.ts';
@@ -30,3 +31,19 @@ export {
   type RateOptions,
   rateLimit,
 } from './functions.ts';
+export {
+  autoRefresh,
+  type EachLiveOptions,
+  type LiveChange,
+  type LiveComponent,
+  type LiveOperator,
+  type LiveOutcome,
+  type LivePart,
+  type LiveView,
+  type LiveViewParts,
+  liveComponent,
+  liveView,
+  mountEachLive,
+  mountLive,
+  type RefreshOptions,
+} from './live.ts';

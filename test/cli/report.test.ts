@@ -28,6 +28,7 @@ const state = (done: number, total: number, listed = true): SourceState => ({
   progress: { listed, total, done, counts: NO_COUNTS },
   held: 8,
   waiting: 92,
+  runs: [],
 });
 
 const ended: EndedUpdate = {

@@ -1,6 +1,5 @@
 // Functions of user code in the engine: what they may do, what is remembered, and what becomes of components that they mount.
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { UserFunction, UserModule } from '../../runner/execute/index.ts';
 import {
   batched,
   type Component,
@@ -19,20 +18,8 @@ import {
   useMount,
   useMountEach,
 } from '../../runner/sdk/user.ts';
+import { moduleOf } from './user-module.ts';
 import { counted, Gate, ReadStep, World } from './world.ts';
-
-/** A module as it would be loaded from a file. */
-function moduleOf(functions: object, identity = 'm1'): UserModule {
-  const found = new Map(Object.entries(functions) as [string, UserFunction][]);
-  const names = new Map([...found].map(([name, value]) => [value as unknown, name]));
-  return {
-    name: 'steps.ts',
-    identity,
-    find: (name) => found.get(name),
-    nameOf: (exported) => names.get(exported),
-    framesOf: () => ['work (steps.ts:1:2)'],
-  };
-}
 
 /** Lines of what a step got. */
 const linesOf = (elements: readonly Element[]): string[] =>

@@ -15,6 +15,8 @@ export interface WholeOptions {
   readonly slots: number;
   readonly mode?: 'Refresh' | 'Watch';
   readonly steps?: readonly PlannedStep[];
+  /** Default: true. */
+  readonly livesOn?: boolean;
 }
 
 export class Whole {
@@ -51,6 +53,7 @@ export class Whole {
       sources: new Map([['docs', { source, deleteGuard: { maxPercent: 50, minItems: 20 } }]]),
       clock,
       random: () => 0,
+      livesOn: this.#options.livesOn ?? true,
     });
     this.dispatcher = new Dispatcher({ clock, slotsMax: this.#options.slots, epoch });
     const { uplink } = this.dispatcher.addRunner({

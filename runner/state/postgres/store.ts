@@ -274,6 +274,14 @@ export class PostgresState implements StateStore {
     return row === undefined ? undefined : (JSON.parse(row[0]) as Json);
   }
 
+  async cursors(path: string, afterPath: string, limit: number) {
+    const rows = await this.#open().rows<[string, string]>(
+      `SELECT path, value FROM ${this.#table('cursors')} WHERE (path = $1 OR (path > $2 AND path < $3)) AND path > $4 ORDER BY path LIMIT $5`,
+      [path, `${path}/`, `${path}0`, afterPath, limit],
+    );
+    return rows.map(([found, value]) => ({ path: found, value: JSON.parse(value) as Json }));
+  }
+
   async setCursor(path: string, value: Json): Promise<void> {
     await this.#open().run(
       `INSERT INTO ${this.#table('cursors')}(path, value) VALUES ($1, $2) ON CONFLICT (path) DO UPDATE SET value = excluded.value`,

@@ -30,6 +30,17 @@ export class History {
     return cells === undefined ? undefined : (JSON.parse((cells as unknown as [string])[0]) as Json);
   }
 
+  /** At and below a path: `/` is followed by `0`, so a subtree is a range. */
+  cursors(path: string, afterPath: string, limit: number): { path: string; value: Json }[] {
+    const sql =
+      'SELECT path, value FROM cursors WHERE (path = ? OR (path > ? AND path < ?)) AND path > ? ORDER BY path LIMIT ?';
+    const rows = this.#database.sql(sql).all(path, `${path}/`, `${path}0`, afterPath, limit);
+    return rows.map((cells) => {
+      const [found, value] = cells as unknown as [string, string];
+      return { path: found, value: JSON.parse(value) as Json };
+    });
+  }
+
   setCursor(path: string, value: Json): void {
     this.#database.sql('INSERT OR REPLACE INTO cursors(path, value) VALUES (?, ?)').run(path, JSON.stringify(value));
   }

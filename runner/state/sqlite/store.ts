@@ -308,6 +308,10 @@ export class SqliteState implements StateStore {
     return this.#open().history.cursor(path);
   }
 
+  async cursors(path: string, afterPath: string, limit: number) {
+    return this.#open().history.cursors(path, afterPath, limit);
+  }
+
   async setCursor(path: string, value: Json): Promise<void> {
     this.#write(({ history }) => history.setCursor(path, value));
   }
