@@ -13,7 +13,8 @@ import {
 import type { Admission, SimulatedRun } from './replay.ts';
 import type { RuleName, Workload } from './workload.ts';
 
-function ruleOf(name: RuleName, { priority, shares }: Workload): ServingRule {
+/** A rule with what the workload says of it. */
+export function ruleOf(name: RuleName, { priority, shares }: Workload): ServingRule {
   switch (name) {
     case 'fifo':
       return fifo;

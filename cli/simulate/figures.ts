@@ -1,5 +1,5 @@
 // What a replay shows in figures, and its JSON form.
-import type { Hold, Replay } from './replay.ts';
+import type { CardHold, Hold, Replay } from './replay.ts';
 import type { RuleName, Workload } from './workload.ts';
 
 const FIRST_SECOND_MS = 1_000;
@@ -18,6 +18,10 @@ export interface UpdateFigures {
   readonly othersDone: Readonly<Record<string, number>>;
   /** Its part of the slot time that was used in the first second, rounded to a hundredth. */
   readonly slotTimeShareFirstSecond: number;
+  /** For a workload with cards: its part of the card time that was used in the first second, rounded to a hundredth. */
+  readonly cardTimeShareFirstSecond?: number;
+  /** For a workload with cards: the longest that one of its tasks waited for its share. */
+  readonly cardWaitMaxMs?: number;
 }
 
 export interface RuleFigures {
@@ -27,7 +31,7 @@ export interface RuleFigures {
   readonly updates: readonly UpdateFigures[];
 }
 
-const usedFirstSecondMs = (holds: readonly Hold[]) =>
+const usedFirstSecondMs = (holds: readonly Pick<Hold, 'startMs' | 'endMs'>[]) =>
   holds.reduce((sum, { startMs, endMs }) => sum + Math.max(0, Math.min(endMs, FIRST_SECOND_MS) - startMs), 0);
 
 /** How many of the holds, which are in the order of their ends, ended by then. */
@@ -46,7 +50,7 @@ export function figures(workload: Workload, replay: Replay, aloneMs: readonly nu
   const holds: Hold[][] = workload.updates.map(() => []);
   for (const hold of replay.holds) holds[hold.update]!.push(hold);
   const usedMs = holds.map(usedFirstSecondMs);
-  const usedByAllMs = usedMs.reduce((sum, ms) => sum + ms, 0);
+  const cards = workload.cards === undefined ? undefined : cardFigures(workload, replay.cardHolds);
   return workload.updates.map(({ name, in: path, at: arrivedMs }, own) => {
     const finishedAtMs = replay.finishedAtMs[own]!;
     const others = workload.updates.map((other, at) => [other.name, endedBy(holds[at]!, finishedAtMs)] as const);
@@ -57,7 +61,24 @@ export function figures(workload: Workload, replay: Replay, aloneMs: readonly nu
       tookMs: finishedAtMs - arrivedMs,
       aloneMs: aloneMs[own]!,
       othersDone: Object.fromEntries(others.filter((_, at) => at !== own)),
-      slotTimeShareFirstSecond: usedByAllMs === 0 ? 0 : Math.round((100 * usedMs[own]!) / usedByAllMs) / 100,
+      slotTimeShareFirstSecond: shareOf(usedMs, own),
+      ...cards?.[own],
     };
   });
+}
+
+/** Part of one in all, rounded to a hundredth. */
+function shareOf(amounts: readonly number[], own: number): number {
+  const all = amounts.reduce((sum, amount) => sum + amount, 0);
+  return all === 0 ? 0 : Math.round((100 * amounts[own]!) / all) / 100;
+}
+
+/** By update. */
+function cardFigures({ updates }: Workload, cardHolds: readonly CardHold[]) {
+  const holds = updates.map((_, own) => cardHolds.filter(({ update }) => update === own));
+  const used = holds.map((own) => own.reduce((sum, hold) => sum + hold.milli * usedFirstSecondMs([hold]), 0));
+  return holds.map((own, at) => ({
+    cardTimeShareFirstSecond: shareOf(used, at),
+    cardWaitMaxMs: own.reduce((max, { askedMs, startMs }) => Math.max(max, startMs - askedMs), 0),
+  }));
 }

@@ -1,4 +1,5 @@
-// The picture of replays: one panel for each, one row per slot, who held it over time. Plain SVG that reads on light and dark.
+// The picture of replays: one panel for each, one row per slot and one per card, who held it over time. Plain SVG that reads on light and dark.
+import { cardBars } from './card-bars.ts';
 import type { Hold, Replay } from './replay.ts';
 import type { Workload } from './workload.ts';
 
@@ -29,6 +30,9 @@ const LEGEND_HEIGHT = 32;
 const FLAG_HEIGHT = 16;
 /** Tasks narrower than this run together into one bar. */
 const THIN_PX = 5;
+const CARD_ROW = 18;
+/** Between the rows of slots and those of cards. */
+const CARDS_GAP = 10;
 
 /** Hues that stay apart for readers with a colour weakness; the first is calm, so that what comes later stands out. */
 const COLOURS = [
@@ -76,6 +80,12 @@ export function timeText(ms: number): string {
   return ms === 0 || (ms < 10_000 && ms % 1_000 !== 0) ? `${ms} ms` : `${ms / 1_000} s`;
 }
 
+/** A share of cards as people write it: 500m, 1 card, 2 cards. */
+export function shareText(milli: number): string {
+  if (milli < 1_000) return `${milli}m`;
+  return milli === 1_000 ? '1 card' : `${milli / 1_000} cards`;
+}
+
 /** Distance of ticks so that about eight fit. */
 function tickMs(endMs: number): number {
   const rough = endMs / 8;
@@ -104,13 +114,15 @@ interface Scale {
   readonly plot: Box;
   readonly endMs: number;
   readonly slots: number;
+  /** Height of the rows of slots, at the top of the plot. */
+  readonly slotsHeight: number;
 }
 
 const xAt = ({ plot, endMs }: Scale, ms: number) => plot.x + (plot.width * ms) / endMs;
 
 function drawRows(scale: Scale, holds: readonly Hold[]): string[] {
   const { plot, slots } = scale;
-  const step = plot.height / slots;
+  const step = scale.slotsHeight / slots;
   const gap = Math.min(2, step / 4);
   const yOf = (slot: number) => plot.y + slot * step;
   const thinMs = (THIN_PX * scale.endMs) / plot.width;
@@ -121,6 +133,23 @@ function drawRows(scale: Scale, holds: readonly Hold[]): string[] {
     const x = xAt(scale, startMs);
     const width = Math.max(0.6, xAt(scale, endMs) - x - (endMs - startMs < thinMs ? 0 : 0.8));
     return rect({ x, y: yOf(slot), width, height: step - gap }, `fill="${fill(update)}"`);
+  });
+  return [...rows, ...drawn];
+}
+
+/** One row for each card, below those of the slots; a fraction fills its part of the row's height. */
+function drawCards(scale: Scale, { workload, replay }: Panel): string[] {
+  const { cards = 0 } = workload;
+  const top = scale.plot.y + scale.plot.height - cardsHeight(workload) + CARDS_GAP;
+  const yOf = (card: number) => top + card * CARD_ROW;
+  const rows = Array.from({ length: cards }, (_, card) =>
+    rect({ ...scale.plot, y: yOf(card), height: CARD_ROW - 2 }, 'class="row"'),
+  );
+  const drawn = cardBars(replay.cardHolds).map(({ update, card, offsetMilli, milli, startMs, endMs }) => {
+    const x = xAt(scale, startMs);
+    const y = yOf(card) + ((CARD_ROW - 2) * offsetMilli) / 1_000;
+    const width = Math.max(0.6, xAt(scale, endMs) - x - 0.4);
+    return rect({ x, y, width, height: ((CARD_ROW - 2) * milli) / 1_000 - 0.4 }, `fill="${fill(update)}"`);
   });
   return [...rows, ...drawn];
 }
@@ -182,10 +211,13 @@ function drawEnds(scale: Scale, { workload, replay }: Panel): string[] {
   return [...ends.map(({ line }) => line), ...ends.map(({ flag }) => flag)];
 }
 
-function rowsHeight({ workload }: Panel): number {
+const cardsHeight = ({ cards }: Workload): number => (cards === undefined ? 0 : CARDS_GAP + cards * CARD_ROW);
+
+function slotsHeight({ workload }: Panel): number {
   return Math.max(Math.min(ROWS_HEIGHT_MAX, workload.slots * 14), workload.slots * 2);
 }
 
+const rowsHeight = (panel: Panel): number => slotsHeight(panel) + cardsHeight(panel.workload);
 const flagsHeight = ({ workload }: Panel) => FLAG_HEIGHT * flagLevels(workload);
 const panelHeight = (panel: Panel) => TITLE_HEIGHT + flagsHeight(panel) + rowsHeight(panel) + AXIS_HEIGHT;
 
@@ -196,11 +228,12 @@ function drawPanel(panel: Panel, top: number, endMs: number): string {
     width: WIDTH - 2 * MARGIN,
     height: rowsHeight(panel),
   };
-  const scale = { plot, endMs, slots: panel.workload.slots };
+  const scale = { plot, endMs, slots: panel.workload.slots, slotsHeight: slotsHeight(panel) };
   return [
     `<g aria-label="${escapeXml(panel.title)}">`,
     text(plot.x, top + 20, panel.title, 'class="title"'),
     ...drawRows(scale, panel.replay.holds),
+    ...drawCards(scale, panel),
     ...drawAxis(scale),
     ...drawArrivals(scale, panel.workload),
     ...drawEnds(scale, panel),
@@ -210,14 +243,23 @@ function drawPanel(panel: Panel, top: number, endMs: number): string {
 
 function drawLegend(workload: Workload, top: number): string {
   let x = MARGIN;
-  const parts = workload.updates.slice(0, 12).flatMap(({ name, in: path, tasks, each, at }, update) => {
-    const label = `${path === '' ? '' : `${path}/`}${name}: ${tasks} × ${timeText(each)}, arrives at ${timeText(at)}`;
+  const parts = workload.updates.slice(0, 12).flatMap(({ name, in: path, tasks, each, at, gpu }, update) => {
+    const share = gpu === undefined ? '' : ` with ${shareText(gpu)}`;
+    const label = `${path === '' ? '' : `${path}/`}${name}: ${tasks} × ${timeText(each)}${share}, arrives at ${timeText(at)}`;
     const swatch = rect({ x, y: top + 2, width: 12, height: 12 }, `rx="2" fill="${fill(update)}"`);
     const entry = [swatch, text(x + 18, top + 12, label)];
     x += 36 + label.length * 6.6;
     return entry;
   });
-  return [...parts, text(WIDTH - MARGIN, top + 12, 'one row per slot', 'text-anchor="end" class="quiet"')].join('\n');
+  return [
+    ...parts,
+    text(
+      WIDTH - MARGIN,
+      top + 12,
+      workload.cards === undefined ? 'one row per slot' : 'one row per slot, then per card',
+      'text-anchor="end" class="quiet"',
+    ),
+  ].join('\n');
 }
 
 /** Draws the panels one below the other; panels of one workload share the legend above them and the scale of time. */

@@ -1,5 +1,5 @@
 // What `fairlead simulate` prints: tables for people, JSON for programs.
-import { timeText } from './picture.ts';
+import { shareText, timeText } from './picture.ts';
 import { ruleTitle, type Simulation } from './run.ts';
 import { table } from './table.ts';
 import type { Workload } from './workload.ts';
@@ -8,12 +8,13 @@ const msText = (ms: number) => `${ms} ms`;
 const percent = (part: number) => `${Math.round(part * 100)}%`;
 
 /** One line that says what is replayed. */
-export function describe({ slots, updates }: Workload): string {
-  const parts = updates.map(({ name, in: path, tasks, each, at }) => {
+export function describe({ slots, cards, updates }: Workload): string {
+  const parts = updates.map(({ name, in: path, tasks, each, at, gpu }) => {
     const where = path === '' ? '' : ` in ${path}`;
-    return `${name}${where} ${tasks} × ${timeText(each)} at ${timeText(at)}`;
+    const share = gpu === undefined ? '' : ` with ${shareText(gpu)}`;
+    return `${name}${where} ${tasks} × ${timeText(each)}${share} at ${timeText(at)}`;
   });
-  return `${slots} slots; ${parts.join('; ')}`;
+  return [`${slots} slots`, ...(cards === undefined ? [] : [`${cards} cards`]), ...parts].join('; ');
 }
 
 /** The table of the documentation: a small refresh beside a large re-index, and the second run. */
@@ -55,8 +56,12 @@ export function printFigures(simulations: readonly Simulation[]): string {
       msText(update.finishedAtMs),
       String(Object.values(update.othersDone).reduce((sum, count) => sum + count, 0)),
       percent(update.slotTimeShareFirstSecond),
+      ...(update.cardTimeShareFirstSecond === undefined
+        ? []
+        : [percent(update.cardTimeShareFirstSecond), msText(update.cardWaitMaxMs ?? 0)]),
     ]),
   );
+  const hasCards = simulations[0]!.workload.cards !== undefined;
   const headers = [
     'rule',
     'update',
@@ -65,12 +70,14 @@ export function printFigures(simulations: readonly Simulation[]): string {
     'ended at',
     'others done\nby then',
     'share of slot\ntime, first second',
+    ...(hasCards ? ['share of card\ntime, first second', 'longest wait\nfor a card'] : []),
   ];
   return `${describe(simulations[0]!.workload)}\n\n${table(headers, rows)}`;
 }
 
 const results = (simulations: readonly Simulation[]) => ({
   slots: simulations[0]!.workload.slots,
+  ...(simulations[0]!.workload.cards !== undefined && { cards: simulations[0]!.workload.cards }),
   results: simulations.map(({ figures }) => figures),
 });
 

@@ -3,6 +3,7 @@
 // Leaves: who runs next (`Admission`).
 //   V1. Arrivals are scheduled first, in file order; things of one instant happen in the order in which they were scheduled.
 //   V2. An update's tasks ask one after another at its arrival, or, when lending, when its root run starts.
+//   V4. A task that uses cards asks for its share when it has its slot, keeps the slot while it waits, and takes its time from the grant on.
 //   V3. A root run that lends executes nothing itself; it ends with the last of its tasks.
 import { Timeline } from './timeline.ts';
 import type { Workload } from './workload.ts';
@@ -21,6 +22,31 @@ export interface Admission {
   end(run: SimulatedRun): readonly SimulatedRun[];
 }
 
+/** A task whose share was granted. */
+export interface CardGrant {
+  readonly run: SimulatedRun;
+  /** Indices of its cards. */
+  readonly cards: readonly number[];
+}
+
+/** What gives shares of cards; both calls answer with the shares that they cause. */
+export interface CardAdmission {
+  request(run: SimulatedRun, milli: number): readonly CardGrant[];
+  end(run: SimulatedRun): readonly CardGrant[];
+}
+
+/** A task with its share of cards. */
+export interface CardHold {
+  readonly update: number;
+  readonly cards: readonly number[];
+  /** Thousandths, of all its cards. */
+  readonly milli: number;
+  /** From when on it waited for the share. */
+  readonly askedMs: number;
+  readonly startMs: number;
+  readonly endMs: number;
+}
+
 /** A task on its slot. */
 export interface Hold {
   readonly update: number;
@@ -33,33 +59,47 @@ export interface Hold {
 export interface Replay {
   /** Tasks in the order in which they ended. */
   readonly holds: readonly Hold[];
+  /** Tasks that used cards, in the order in which they ended. */
+  readonly cardHolds: readonly CardHold[];
   /** By update: when its last task ended. */
   readonly finishedAtMs: readonly number[];
 }
 
 type Event =
   | { readonly kind: 'arrives'; readonly update: number }
-  | { readonly kind: 'ends'; readonly run: SimulatedRun; readonly slot: number; readonly startMs: number };
+  | { readonly kind: 'ends'; readonly task: Task; readonly cards: readonly number[]; readonly bodyFromMs: number };
+
+/** A task that has its slot. */
+interface Task {
+  readonly run: SimulatedRun;
+  readonly slot: number;
+  readonly startMs: number;
+}
 
 /** Replays the workload to its end. */
-export function replay(workload: Workload, admission: Admission): Replay {
-  return new Playback(workload, admission).run();
+export function replay(workload: Workload, admission: Admission, cards?: CardAdmission): Replay {
+  return new Playback(workload, admission, cards).run();
 }
 
 class Playback {
   readonly #workload: Workload;
   readonly #admission: Admission;
+  readonly #cards: CardAdmission | undefined;
   readonly #timeline = new Timeline<Event>();
   readonly #holds: Hold[] = [];
+  readonly #cardHolds: CardHold[] = [];
+  /** Tasks that have their slot and wait for a share. */
+  readonly #waiting = new Map<SimulatedRun, Task>();
   readonly #finishedAtMs: number[];
   /** Tasks that have not ended, by update. */
   readonly #left: number[];
   /** Rows of the picture that nobody is drawn in; the last one is taken first. */
   readonly #freeSlots: number[];
 
-  constructor(workload: Workload, admission: Admission) {
+  constructor(workload: Workload, admission: Admission, cards: CardAdmission | undefined) {
     this.#workload = workload;
     this.#admission = admission;
+    this.#cards = cards;
     this.#left = workload.updates.map((update) => update.tasks);
     this.#finishedAtMs = workload.updates.map(() => 0);
     this.#freeSlots = Array.from({ length: workload.slots }, (_, at) => workload.slots - 1 - at);
@@ -72,8 +112,8 @@ class Playback {
       if (next.event.kind === 'ends') this.#end(next.event, next.atMs);
       else this.#arrive(next.event.update, next.atMs);
     }
-    if (this.#left.some((count) => count > 0)) throw new Error('tasks were left without a slot (A5)');
-    return { holds: this.#holds, finishedAtMs: this.#finishedAtMs };
+    if (this.#left.some((count) => count > 0)) throw new Error('tasks were left without a slot or a card (A5)');
+    return { holds: this.#holds, cardHolds: this.#cardHolds, finishedAtMs: this.#finishedAtMs };
   }
 
   #arrive(update: number, nowMs: number): void {
@@ -95,17 +135,43 @@ class Playback {
   #startTask(run: SimulatedRun, startMs: number): void {
     const slot = this.#freeSlots.pop();
     if (slot === undefined) throw new Error('more tasks run than there are slots (A4)');
-    const endMs = startMs + this.#workload.updates[run.update]!.each;
-    this.#timeline.schedule(endMs, { kind: 'ends', run, slot, startMs });
+    const task = { run, slot, startMs };
+    const { gpu } = this.#workload.updates[run.update]!;
+    if (gpu === undefined || this.#cards === undefined) this.#startBody(task, [], startMs);
+    else {
+      this.#waiting.set(run, task);
+      this.#grant(this.#cards.request(run, gpu), startMs);
+    }
   }
 
-  #end({ run, slot, startMs }: Event & { kind: 'ends' }, endMs: number): void {
+  #grant(grants: readonly CardGrant[], nowMs: number): void {
+    for (const { run, cards } of grants) {
+      const task = this.#waiting.get(run)!;
+      this.#waiting.delete(run);
+      this.#startBody(task, cards, nowMs);
+    }
+  }
+
+  #startBody(task: Task, cards: readonly number[], bodyFromMs: number): void {
+    const { each } = this.#workload.updates[task.run.update]!;
+    this.#timeline.schedule(bodyFromMs + each, { kind: 'ends', task, cards, bodyFromMs });
+  }
+
+  #end({ task, cards, bodyFromMs }: Event & { kind: 'ends' }, endMs: number): void {
+    const { run, slot, startMs } = task;
     const { update, parent } = run;
     this.#holds.push({ update, slot, startMs, endMs });
     this.#freeSlots.push(slot);
     this.#finishedAtMs[update] = endMs;
     this.#left[update]!--;
+    if (cards.length > 0) this.#endCards(task, cards, bodyFromMs, endMs);
     this.#startAll(this.#admission.end(run), endMs);
     if (parent !== undefined && this.#left[update] === 0) this.#startAll(this.#admission.end(parent), endMs);
+  }
+
+  #endCards({ run, startMs: askedMs }: Task, cards: readonly number[], startMs: number, endMs: number): void {
+    const milli = this.#workload.updates[run.update]!.gpu!;
+    this.#cardHolds.push({ update: run.update, cards, milli, askedMs, startMs, endMs });
+    this.#grant(this.#cards!.end(run), endMs);
   }
 }

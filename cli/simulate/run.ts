@@ -1,5 +1,6 @@
 // Replays workloads under rules and gathers what is shown of them.
 import { admissionFor } from './admission.ts';
+import { cardsFor } from './cards.ts';
 import { FIRST_RUN, LINES, SECOND_RUN } from './defaults.ts';
 import { figures, type RuleFigures } from './figures.ts';
 import type { Panel } from './picture.ts';
@@ -21,17 +22,20 @@ export function ruleTitle({ rule, priority, updates }: RuleFigures, workload: Wo
   return rule;
 }
 
+const play = (workload: Workload, rule: RuleName): Replay =>
+  replay(workload, admissionFor(workload, rule), cardsFor(workload, rule));
+
 /** What an update takes alone; the rule's settings stay as they are. */
 function aloneMs(workload: Workload, rule: RuleName): number[] {
   return workload.updates.map((update) => {
     const alone = { ...workload, updates: [update] };
-    return replay(alone, admissionFor(alone, rule)).finishedAtMs[0]! - update.at;
+    return play(alone, rule).finishedAtMs[0]! - update.at;
   });
 }
 
 /** Replays a workload under one rule. */
 export function simulate(workload: Workload, rule: RuleName): Simulation {
-  const played = replay(workload, admissionFor(workload, rule));
+  const played = play(workload, rule);
   const updates = figures(workload, played, aloneMs(workload, rule));
   const priority = rule === 'strict-priority' && workload.priority ? { priority: workload.priority } : {};
   return { workload, replay: played, figures: { rule, ...priority, updates } };

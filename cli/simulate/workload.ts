@@ -1,7 +1,7 @@
 // A workload for the simulator: what asks for slots, when, and under which rules it is replayed.
 import { parseDocument } from 'yaml';
 import { z } from 'zod';
-import { DURATION_PATTERN, durationMs, type FieldPath, parse } from '../../crds/schema/index.ts';
+import { DURATION_PATTERN, durationMs, type FieldPath, parse, quantityMilli } from '../../crds/schema/index.ts';
 import { fieldText } from '../objects/index.ts';
 
 export const RULE_NAMES = ['fifo', 'strict-priority', 'fixed-share', 'round-robin', 'fewest-held'] as const;
@@ -11,6 +11,8 @@ export type RuleName = (typeof RULE_NAMES)[number];
 const PLAIN_RULES: readonly RuleName[] = ['fifo', 'round-robin', 'fewest-held'];
 
 const SLOTS_MAX = 10_000;
+const CARDS_MAX = 64;
+const WHOLE_CARD = 1_000;
 const UPDATES_MAX = 1_000;
 const WEIGHT_MAX = 1_000;
 /** Bound on the tasks of a workload, so that a replay ends in seconds and fits in memory. */
@@ -30,16 +32,33 @@ const path = z
     error: 'must be a path of live sources such as docs or docs/tickets, or "" for the pool',
   });
 
+/** Thousandths of a card. */
+const share = z
+  .union([z.int(), z.string().max(16)])
+  .refine(
+    (value) => isShare(value),
+    'must be a share below one card such as 500m, or a whole number of cards such as 2',
+  )
+  .transform((value) => quantityMilli(value));
+
+function isShare(value: number | string): boolean {
+  if (!/^[1-9]\d*m?$/.test(String(value))) return false;
+  const milli = quantityMilli(value);
+  return milli < WHOLE_CARD || milli % WHOLE_CARD === 0;
+}
+
 const update = z.strictObject({
   name,
   in: path.default(''),
   at: duration.default(0),
   tasks: z.int().min(1).max(TASKS_MAX),
   each: duration.refine((ms) => ms >= 1, 'must be at least 1ms'),
+  gpu: share.optional(),
 });
 
 const workload = z.strictObject({
   slots: z.int().min(1).max(SLOTS_MAX),
+  cards: z.int().min(1).max(CARDS_MAX).optional(),
   rules: z.array(z.enum(RULE_NAMES)).min(1).max(RULE_NAMES.length).optional(),
   priority: z.array(name).max(UPDATES_MAX).optional(),
   shares: z.record(name, z.int().min(1).max(SLOTS_MAX)).optional(),
@@ -122,9 +141,24 @@ function* updateFaults({ updates, weights }: Workload): Generator<Fault> {
     if (!paths.has(path)) yield { path: ['weights', path], message: `no live source has this path; ${known}` };
 }
 
+function* cardFaults({ updates, cards }: Workload): Generator<Fault> {
+  for (const [at, { gpu }] of updates.entries()) {
+    if (gpu === undefined) continue;
+    const path = ['updates', at, 'gpu'];
+    if (cards === undefined) yield { path, message: 'needs cards, the number of cards that there are' };
+    else if (gpu > cards * WHOLE_CARD)
+      yield { path, message: `asks for ${gpu / WHOLE_CARD} cards, and there are ${cards}` };
+  }
+}
+
 /** Faults that one field alone does not show. */
 function faultsBetweenFields(workload: Workload, rules: readonly RuleName[]): Fault[] {
-  return [...updateFaults(workload), ...priorityFaults(workload, rules), ...shareFaults(workload, rules)];
+  return [
+    ...updateFaults(workload),
+    ...cardFaults(workload),
+    ...priorityFaults(workload, rules),
+    ...shareFaults(workload, rules),
+  ];
 }
 
 function refuse(where: string, faults: readonly Fault[]): never {
