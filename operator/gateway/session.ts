@@ -23,6 +23,7 @@ import type { GatewayEvents, Pool, Roster } from './ports.ts';
 
 /** Heartbeats that may be missing before a runner counts as silent. */
 const SILENT_HEARTBEATS = 3;
+const NOT_LEADER = 'another operator leads';
 
 /**
  * - `reporting`: it was welcomed, and has not said what it holds.
@@ -167,16 +168,23 @@ export class ServedSession {
   flush(): void {
     this.#isDue = false;
     if (this.#writer.length === 0 || !this.#channel.canSend) return;
-    this.#enterMore();
+    if (!this.#enterMore()) {
+      this.sever(NOT_LEADER);
+      return;
+    }
     this.#channel.send({ case: 'batch', value: this.#writer.take() });
   }
 
-  /** A parent that goes on while its room is in use makes a runner execute more than its slots; a later operator must know how many. */
-  #enterMore(): void {
+  /**
+   * A parent that goes on while its room is in use makes a runner execute more than its slots; a later operator must know how many. False:
+   * there is one, which counts on what it found written, so the runner must not be told of more.
+   */
+  #enterMore(): boolean {
+    const { roster } = this.#options;
     const executing = this.#joined?.seat.executing ?? 0;
-    if (executing <= this.#entered) return;
+    if (executing <= this.#entered || roster === undefined) return true;
     this.#entered = executing;
-    this.#options.roster?.enter({ pipeline: this.pipeline, runner: this.runner, session: this.id, slots: executing });
+    return roster.enter({ pipeline: this.pipeline, runner: this.runner, session: this.id, slots: executing });
   }
 
   // ---- what arrives -----------------------------------------------------------------------------------------------
