@@ -61,6 +61,11 @@ export class AdmissionTree {
     if (options.limits) this.#limit(this.#pool, options.limits);
   }
 
+  /** Runs that execute now: those in flight less the parents that wait (A4). */
+  get executing(): number {
+    return this.#pool.executing;
+  }
+
   get pool(): Branch {
     return this.#pool;
   }

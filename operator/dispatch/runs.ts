@@ -18,6 +18,7 @@ import {
 } from '../../runner/protocol/index.ts';
 import type { AdmissionTree, RequestOptions, Run } from '../admission/index.ts';
 import type { Clock } from '../clock.ts';
+import { Ends } from './ends.ts';
 import { addChild, childrenOf, ENDED, LiveRun, orderOf, removeChild, UNPLACED } from './live-run.ts';
 import type { OpenUpdate } from './open-update.ts';
 import type { Placement } from './placement.ts';
@@ -59,6 +60,7 @@ export class Runs {
   readonly #epoch: number;
   readonly #events: DispatchEvents;
   readonly #options: RunsOptions;
+  readonly #ends: Ends;
   readonly #table = new Map<RunNumber, LiveRun>();
   /** Runs that were not taken over and have not stopped, with the numbers by which their runners know them. */
   readonly #condemned = new Map<LiveRun, RunNumber>();
@@ -71,6 +73,7 @@ export class Runs {
     this.#epoch = options.epoch;
     this.#events = options.events;
     this.#options = options;
+    this.#ends = new Ends(options.tree);
     this.#nextNumber = firstRunNumber(options.epoch);
   }
 
@@ -272,8 +275,9 @@ export class Runs {
     const { state } = run;
     if (state.phase === 'parked') state.wake();
     const granted = state.phase === 'asked' ? this.#tree.withdraw(state.ask) : NOBODY;
-    this.over(run, outcome);
+    this.#over(run, outcome);
     this.start(granted);
+    this.#ends.tell();
   }
 
   /** The child that the parent mounted under this number. */
@@ -430,6 +434,7 @@ export class Runs {
     const { state } = run;
     if (state.phase !== 'executing') return;
     this.#abandonChildren(run, true);
+    this.#ends.forget(run);
     this.#leaveSeat(run, state.seat);
     run.state = UNPLACED;
     this.#release(state.ask, 'failed');
@@ -439,10 +444,12 @@ export class Runs {
     const { state } = run;
     if (state.phase !== 'executing') return;
     this.#abandonChildren(run, false);
+    this.#ends.forget(run);
     this.#leaveSeat(run, state.seat);
-    this.over(run, outcome, trace);
+    this.#over(run, outcome, trace);
     const reused = this.#release(state.ask, outcome.kind === 'done' ? 'succeeded' : 'failed');
-    for (const { of } of reused) this.over(of as LiveRun, reusedOutcome(outcome));
+    for (const { of } of reused) this.#over(of as LiveRun, reusedOutcome(outcome));
+    this.#ends.tell();
   }
 
   /** Gives a slot back (D4). Answers the runs that the outcome serves too. */
@@ -468,7 +475,12 @@ export class Runs {
   }
 
   /** The run is out of the table, and whoever waits for it knows. */
-  over(run: LiveRun, outcome: RunOutcome, trace?: RunTrace): void {
+  over(run: LiveRun, outcome: RunOutcome): void {
+    this.#over(run, outcome);
+    this.#ends.tell();
+  }
+
+  #over(run: LiveRun, outcome: RunOutcome, trace?: RunTrace): void {
     const { parent, update } = run;
     run.state = ENDED;
     if (outcome.kind === 'done') update.losses.delete(run.path);
@@ -479,7 +491,7 @@ export class Runs {
     if (parent !== undefined) {
       removeChild(parent, run);
       this.#recount(run.lender);
-      parent.seat?.runner.mountEnded(parent.number, run.mount, outcome);
+      this.#ends.add(parent, run.mount, outcome);
     }
     if (update.root === run) this.#options.rootEnded(update, outcome);
     if (--update.liveRuns === 0) this.#options.updateEmpty(update);
