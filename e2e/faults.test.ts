@@ -7,7 +7,7 @@ import { usePlace } from './support/place.ts';
 import { kubectl } from './support/programs.ts';
 import { useRelease } from './support/release.ts';
 import { Repository } from './support/repository.ts';
-import { isLiving, isReady, type Seen, uidsOf } from './support/watch.ts';
+import { isLiving, isTrue, type Seen, uidsOf } from './support/watch.ts';
 
 /** Two runners of four slots. */
 const SLOTS = 8;
@@ -60,8 +60,15 @@ const runnersReady = (but: readonly string[] = []): Promise<readonly Seen[]> =>
 const deletePod = ({ metadata }: Seen, ...how: string[]): Promise<string> =>
   kubectl('delete', 'pod', '-n', metadata.namespace ?? '', metadata.name, '--wait=false', ...how);
 
-test('an index is made in a namespace with restricted Pod Security, and its LiveSource becomes Ready', async () => {
-  await place.until({ kind: 'livesources', name: 'docs' }, ([docs]) => isReady(docs), 'docs is Ready');
+/** The LiveSource, once the targets show its last listing. */
+async function synced(): Promise<Seen> {
+  const where = { kind: 'livesources', name: 'docs' } as const;
+  const holds = ([docs]: readonly Seen[]) => isTrue(docs, 'Ready') && isTrue(docs, 'Synced');
+  return (await place.until(where, holds, 'docs is Ready and Synced'))[0]!;
+}
+
+test('an index is made in a namespace with restricted Pod Security, and its LiveSource becomes Ready and Synced', async () => {
+  await synced();
   expect(await database.rowsWith('rope')).toBe(40);
 });
 
@@ -128,6 +135,5 @@ test('the leader of two is killed during an update: the other leads after the le
 
 test('no fault lost or repeated a row', async () => {
   expect(await database.ask('select count(*) from chunks')).toEqual([`${40 + 1 + 6 * PAGES}`]);
-  const [docs] = await place.until({ kind: 'livesources', name: 'docs' }, ([one]) => isReady(one), 'docs is Ready');
-  expect(docs?.status?.items).toMatchObject({ total: 40 + 1 + 6 * PAGES, failed: 0 });
+  expect((await synced()).status?.items).toMatchObject({ total: 40 + 1 + 6 * PAGES, failed: 0 });
 });

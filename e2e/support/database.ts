@@ -1,4 +1,4 @@
-// The Postgres with pgvector of a place; its address is in the Secret index-db.
+// The Postgres with pgvector of a place, that of the example; its address is in the Secret index-db.
 import { Client } from 'pg';
 import { eventually } from '../../test/support/eventually.ts';
 import type { Place } from './place.ts';
@@ -12,14 +12,16 @@ export class Database {
   readonly #forwarded: Forwarded;
 
   static async serve(place: Place): Promise<Database> {
-    await place.serve('services/postgres.yaml', 'postgres');
+    await place.serve('../examples/cluster/postgres.yaml', 'postgres');
     return Database.reach(place.namespace);
   }
 
   /** One that is served already. */
   static async reach(namespace: string): Promise<Database> {
     const forwarded = await forward(namespace, 'postgres', 5432);
-    const client = new Client({ host: '127.0.0.1', port: forwarded.port, user: 'postgres', database: 'postgres' });
+    const client = new Client({
+      connectionString: `postgres://postgres:fairlead@127.0.0.1:${forwarded.port}/postgres`,
+    });
     client.on('error', () => {}); // its pod goes with the place
     await client.connect();
     return new Database(client, forwarded);
@@ -48,8 +50,8 @@ export class Database {
   }
 
   /** Waits until exactly so many rows hold a word. A database tells nobody that a row came, so it is asked, on one connection. */
-  async searchable(word: string, rows: number): Promise<void> {
-    const look = () => this.rowsWith(word);
+  async searchable(word: string, rows: number, table?: string): Promise<void> {
+    const look = () => this.rowsWith(word, table);
     await eventually(look, (count) => count === rows, `${rows} rows hold ${word}`, WITHIN_MS);
   }
 

@@ -122,10 +122,10 @@ function pathOf({ kind, namespace, name, labels }: Where): string {
 export const conditionOf = (object: Seen | undefined, type: string): Condition | undefined =>
   object?.status?.conditions?.find((condition) => condition.type === type);
 
-/** Whether an object is Ready at the generation that it has now. */
-export function isReady(object: Seen | undefined): boolean {
+/** Whether a condition is true of the generation that the object has now. */
+export function isTrue(object: Seen | undefined, type: string): boolean {
   if (object === undefined || object.status?.observedGeneration !== object.metadata.generation) return false;
-  return conditionOf(object, 'Ready')?.status === 'True';
+  return conditionOf(object, type)?.status === 'True';
 }
 
 export const isLiving = ({ metadata }: Seen): boolean => metadata.deletionTimestamp === undefined;
