@@ -9,6 +9,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   stores: async () => (await import('./stores.ts')).stores,
   sources: async () => (await import('./sources.ts')).sources,
   runs: async () => (await import('./runs.ts')).runs,
+  operator: async () => (await import('./operator.ts')).operator,
 };
 
 const { positionals, values } = parseArgs({

@@ -32,6 +32,7 @@ export interface ApiRequest {
 
 /** What the requests cost, for metrics; never changes a decision. */
 export interface RequestObserver {
+  /** A try ended; code 0: there was no answer. */
   requestEnded(method: Method, path: string, code: number, tookMs: number): void;
   requestRetried(method: Method, path: string, code: number): void;
 }
@@ -117,6 +118,7 @@ export class KubeApi {
     request: ApiRequest,
     signal: AbortSignal,
   ): Promise<{ kind: 'answer'; value: T } | { kind: 'error'; error: unknown }> {
+    const startedMs = this.clock.nowMs();
     try {
       if (request.pool !== 'lease') await this.#limit.take(signal); // K4
       const { body } = await this.#send(request, signal);
@@ -124,6 +126,7 @@ export class KubeApi {
       return { kind: 'answer', value: (text === '' ? undefined : JSON.parse(text)) as T };
     } catch (error) {
       if (error instanceof ApiError || error instanceof Unreachable) return { kind: 'error', error };
+      this.#options.observer?.requestEnded(request.method, request.path, 0, this.clock.nowMs() - startedMs);
       return { kind: 'error', error: new Unreachable(`${request.method} ${request.path}: ${describe(error)}`, error) };
     }
   }

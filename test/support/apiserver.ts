@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Agent, fetch } from 'undici';
 
-const READY_WITHIN_MS = 60_000;
+const READY_WITHIN_MS = 150_000;
 const STOP_WITHIN_MS = 10_000;
 const ASK_AGAIN_MS = 50;
 
