@@ -41,6 +41,8 @@ export interface ControlOptions {
   readonly isLeading: () => boolean;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly finalizerTimeoutMs: number;
+  /** How long a pod with cards may wait for a node. */
+  readonly pendingTimeoutMs: number;
   readonly runnerPod: () => RunnerPodSettings;
   /** Cards that may be used; empty: what nodes offer. */
   readonly cardBudget: ReadonlyMap<string, number>;
@@ -159,7 +161,8 @@ export class Control {
   }
 
   #context(writes: ClusterWrites): ControlContext {
-    const { caches, clock, random, epoch, environment, finalizerTimeoutMs, runnerPod } = this.#options;
+    const { caches, clock, random, epoch, environment, finalizerTimeoutMs, pendingTimeoutMs, runnerPod } =
+      this.#options;
     const { defer, specsChanged, hostOpened, follow, hostClosed } = this.#options;
     const notes = this.#notes;
     return {
@@ -171,7 +174,7 @@ export class Control {
       settings: { epoch, environment, finalizerTimeoutMs, runnerPod },
       hosts: this.hosts,
       statuses: this.statuses,
-      keeper: new RunnerKeeper({ caches, writes, notes, clock, settings: runnerPod }),
+      keeper: new RunnerKeeper({ caches, writes, notes, clock, settings: runnerPod, pendingTimeoutMs }),
       cards: this.#cards,
       pipelines: pipelineReader(),
       sources: sourceReader(),

@@ -77,6 +77,7 @@ export class Leadership {
     this.control = new Control({
       ...options,
       finalizerTimeoutMs: settings.finalizerTimeoutMs,
+      pendingTimeoutMs: settings.pendingTimeoutMs,
       runnerPod: () => this.#runnerPod(),
       cardBudget: settings.cardBudget,
       cardWeights: settings.cardWeights,

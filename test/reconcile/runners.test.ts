@@ -59,6 +59,22 @@ const named = (plan: ReturnType<typeof planClass>) => ({
 const nothing = { creates: [], drains: [], deletes: [] };
 
 describe('runner pods of a class', () => {
+  test('a class with cards has pods for the shares that its runs ask for, however many slots a pod has', () => {
+    const runner = classOf({ slots: 64, gpus: 2, replicas: { min: 0, max: 8 } });
+    expect(planClass(pictureOf({ runner, waiting: 9, milliCards: 9 * 500 })).creates).toEqual([0, 1, 2]);
+    expect(planClass(pictureOf({ runner, waiting: 200, milliCards: 100 })).creates).toEqual([0, 1, 2, 3]);
+  });
+
+  test('P3: over the allowance, pods that never connected go before idle ones', () => {
+    const { runner: _, ...coming } = podOf(0, { phase: 'Pending' });
+    const pods = [coming, podOf(1), podOf(2)];
+    expect(named(planClass(pictureOf({ pods, waiting: 30, allowance: 2 })))).toEqual({
+      creates: [],
+      drains: [],
+      deletes: ['0 surplus'],
+    });
+  });
+
   test('none are made while nothing waits, and as many as the demand fills when something does', () => {
     expect(named(planClass(pictureOf()))).toEqual(nothing);
     expect(planClass(pictureOf({ waiting: 11 })).creates).toEqual([0, 1]);

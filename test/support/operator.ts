@@ -141,6 +141,7 @@ export async function startOperator(
     isLeading: () => !lead.signal.aborted,
     environment: {},
     finalizerTimeoutMs: 60_000,
+    pendingTimeoutMs: 300_000,
     runnerPod: () => RUNNER_POD,
     cardBudget: new Map(),
     cardWeights: new Map(),

@@ -15,6 +15,7 @@ import type { Clock } from '../../clock.ts';
 import type { ClassDemand, PipelineHost } from '../../host/index.ts';
 import type { Caches, Notes, PodObject, StoredObject, Writes } from '../ports.ts';
 import type { Trouble } from '../status/picture.ts';
+import { Claims } from './claims.ts';
 import { Expectations, type ExpectedPod } from './expectations.ts';
 import { type ClassPlan, planClass, type RunnerPodView } from './plan.ts';
 import { podTrouble } from './troubles.ts';
@@ -25,6 +26,8 @@ export interface KeeperOptions {
   readonly notes: Notes;
   readonly clock: Clock;
   readonly settings: () => RunnerPodSettings;
+  /** How long a pod with cards may wait for a node. */
+  readonly pendingTimeoutMs: number;
 }
 
 /** A Pipeline whose runners are to be kept. */
@@ -66,6 +69,7 @@ const SOON_MS = 2_000;
 export class RunnerKeeper {
   readonly #options: KeeperOptions;
   readonly #expectations: Expectations;
+  readonly #claims: Claims;
   readonly #backoffs = new Map<string, Backoff>();
   /** What the API server said to the template of a fingerprint (K2). */
   readonly #checked = new Map<string, { readonly fingerprint: string; readonly refusal: string | undefined }>();
@@ -73,6 +77,7 @@ export class RunnerKeeper {
   constructor(options: KeeperOptions) {
     this.#options = options;
     this.#expectations = new Expectations(options.clock);
+    this.#claims = new Claims(options.clock, options.pendingTimeoutMs);
   }
 
   async keep(kept: KeptPipeline, signal: AbortSignal): Promise<Kept> {
@@ -88,6 +93,7 @@ export class RunnerKeeper {
 
   forget(ownerUid: string): void {
     this.#expectations.forget(ownerUid);
+    this.#claims.forget(ownerUid);
     for (const key of [...this.#backoffs.keys()]) if (key.startsWith(`${ownerUid}/`)) this.#backoffs.delete(key);
     for (const key of [...this.#checked.keys()]) if (key.startsWith(`${ownerUid}/`)) this.#checked.delete(key);
   }
@@ -115,7 +121,7 @@ export class RunnerKeeper {
       ...(backoff.state !== undefined && { createNotBeforeMs: backoff.state.notBeforeMs }),
     };
     const wanted = planClass(picture).wanted;
-    const allowance = runner.gpus > 0 ? kept.allowance(runner, wanted, views.length) : undefined;
+    const allowance = runner.gpus > 0 ? this.#allowance(kept, runner, wanted, pods, views.length) : undefined;
     const plan = planClass(allowance === undefined ? picture : { ...picture, allowance });
     const refusal = plan.creates.length > 0 ? await this.#check(kept, wish, mark, signal) : undefined;
     const trouble = await this.#carryOut(kept, runner, plan, { refusal, mark, pods, backoff: backoff.state }, signal);
@@ -133,8 +139,24 @@ export class RunnerKeeper {
         draining,
         ...(shown !== undefined && { trouble: shown }),
       },
-      lookAgainAtMs: this.#nextLook(plan, trouble, nowMs),
+      lookAgainAtMs: earliest(
+        this.#nextLook(plan, trouble, nowMs),
+        runner.gpus > 0 ? this.#claims.nextLookAtMs(backoff.key, pods) : undefined,
+      ),
     };
+  }
+
+  /** Pods with cards that the class may have: of what it claims, what the cards' office leaves to it. */
+  #allowance(
+    kept: KeptPipeline,
+    runner: RunnerSpec,
+    wantedPods: number,
+    pods: readonly PodObject[],
+    heldPods: number,
+  ): number | undefined {
+    const claimed = this.#claims.claimed(this.#backoff(kept, runner.name).key, wantedPods, pods);
+    const allowed = kept.allowance(runner, claimed, heldPods);
+    return claimed < wantedPods ? Math.min(claimed, allowed ?? claimed) : allowed;
   }
 
   #podsOf({ object }: KeptPipeline, runnerClass: string): PodObject[] {
@@ -324,6 +346,10 @@ export class RunnerKeeper {
   #note(object: StoredObject, type: 'Normal' | 'Warning', reason: string, action: string, note: string): void {
     this.#options.notes.record(object, { type, reason, action, note });
   }
+}
+
+function earliest(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);
 }
 
 const NO_DEMAND: ClassDemand = { executing: 0, waiting: 0 };

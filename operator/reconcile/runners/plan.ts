@@ -125,7 +125,12 @@ function surplus(picture: ClassPicture, alive: readonly RunnerPodView[], desired
   const mustGo = picture.isSuspended || isOverAllowance || isOverMax;
   return staying
     .filter((pod) => mustGo || idleForMs(pod, picture.nowMs) >= durationMs(picture.runner.idleAfter))
-    .sort((a, b) => (a.runner?.executing ?? 0) - (b.runner?.executing ?? 0) || b.ordinal - a.ordinal)
+    .sort(
+      (a, b) =>
+        Number(a.runner !== undefined) - Number(b.runner !== undefined) || // 1. one that never connected
+        (a.runner?.executing ?? 0) - (b.runner?.executing ?? 0) || // 2. the least busy
+        b.ordinal - a.ordinal, // 3. the newest
+    )
     .slice(0, Math.max(0, staying.length - desired))
     .map((pod) => ({ pod, why: isBusy(pod) || mustGo ? ('surplus' as const) : ('idle' as const) }));
 }
