@@ -20,9 +20,9 @@ export interface RunView {
   readonly attempt: number;
   readonly losses: number;
   readonly requestedAtMs: number;
-  /** When the present attempt got its slot; 0: none has. */
+  /** When the present attempt got its slot. */
   readonly grantedAtMs: number;
-  /** Runner that the present attempt went to. */
+  /** Runner that the present attempt went to; absent: it waits for a slot. */
   readonly grantedTo?: string | undefined;
 }
 

@@ -437,6 +437,7 @@ export class Runs {
     this.#ends.forget(run);
     this.#leaveSeat(run, state.seat);
     run.state = UNPLACED;
+    run.grantedTo = undefined;
     this.#release(state.ask, 'failed');
   }
 

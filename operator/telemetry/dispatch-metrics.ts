@@ -42,7 +42,7 @@ export class DispatchMetrics implements DispatchEvents {
 
   ended(run: RunView, outcome: RunOutcome): void {
     const kind = this.#kind(run.kind);
-    if (run.grantedAtMs > 0) kind.took.record((this.#clock.nowMs() - run.grantedAtMs) / 1000);
+    if (run.grantedTo !== undefined) kind.took.record((this.#clock.nowMs() - run.grantedAtMs) / 1000);
     this.#endedCounter(kind, run.kind, outcome.kind).add(1);
   }
 

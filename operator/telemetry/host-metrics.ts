@@ -25,7 +25,7 @@ export interface MeasuredHost {
   readonly name: string;
   readonly specs: { readonly slotsMax: number };
   readonly sources: Iterable<string>;
-  /** Undefined: the Pipeline's own updates. */
+  /** Undefined: of the whole Pipeline. */
   activity(source: string | undefined): Activity;
   records(source: string | undefined):
     | {
@@ -92,26 +92,20 @@ export class HostMetrics {
   }
 
   #pool(host: MeasuredHost, of: PipelineName): void {
-    const total = { waiting: 0, backoff: 0, inFlight: 0 };
-    for (const source of [undefined, ...host.sources]) {
-      const { waiting, backoff, inFlight } = host.activity(source);
-      total.waiting += waiting;
-      total.backoff += backoff;
-      total.inFlight += inFlight;
-    }
+    const { waiting, backoff, inFlight } = host.activity(undefined);
     const hasRoom = host.runners.some(({ phase }) => phase === 'serving');
     this.#set('fairlead_slots_limit', of, host.specs.slotsMax);
-    this.#set('fairlead_runs_in_flight', of, total.inFlight);
-    this.#set('fairlead_runs_waiting', { ...of, reason: 'slot' }, hasRoom ? total.waiting : 0);
-    this.#set('fairlead_runs_waiting', { ...of, reason: 'runner' }, hasRoom ? 0 : total.waiting);
-    this.#set('fairlead_runs_waiting', { ...of, reason: 'backoff' }, total.backoff);
+    this.#set('fairlead_runs_in_flight', of, inFlight);
+    this.#set('fairlead_runs_waiting', { ...of, reason: 'slot' }, hasRoom ? waiting : 0);
+    this.#set('fairlead_runs_waiting', { ...of, reason: 'runner' }, hasRoom ? 0 : waiting);
+    this.#set('fairlead_runs_waiting', { ...of, reason: 'backoff' }, backoff);
   }
 
   /** G1. */
   #sources(host: MeasuredHost, of: PipelineName): void {
     const all = [...host.sources].map((source) => [source, this.#gaugesOf(host, source)] as const);
-    const own = host.activity(undefined);
-    this.#set('fairlead_slots_held', { ...of, source: '' }, own.held);
+    const bySources = all.reduce((sum, [, { held }]) => sum + held, 0);
+    this.#set('fairlead_slots_held', { ...of, source: '' }, host.activity(undefined).held - bySources);
     if (all.length <= SOURCES_MAX) {
       for (const [source, gauges] of all) this.#source({ ...of, source }, gauges);
       return;

@@ -85,6 +85,7 @@ describe('metrics', () => {
       losses: 0,
       requestedAtMs: clock.nowMs(),
       grantedAtMs: clock.nowMs() + 200,
+      grantedTo: 'r',
       runnerClass: 'cpu',
       milliCards: 0,
     };

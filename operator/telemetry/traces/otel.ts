@@ -53,7 +53,10 @@ export async function openOtel(service: string, environment: Environment, log: L
       return asked.isRecording();
     },
     put: (span) => put(span, tracer, ids, api),
-    close: () => Promise.race([sdk.shutdown(), afterMs(CLOSE_MAX_MS)]).catch((error) => warn(String(error))),
+    close: async () => {
+      await Promise.race([sdk.shutdown(), afterMs(CLOSE_MAX_MS)]).catch((error) => warn(String(error)));
+      for (const part of [api.trace, api.context, api.propagation, api.diag]) part.disable();
+    },
   };
 }
 

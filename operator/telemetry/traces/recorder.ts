@@ -13,7 +13,7 @@ import {
 import type { Clock } from '../../clock.ts';
 import type { Cause, DispatchEvents, GrantReason, RunView, UpdateEnding, UpdateView } from '../../dispatch/index.ts';
 import type { RecentTraces } from './recent.ts';
-import { type Served, ServedGrants } from './served.ts';
+import { ServedGrants } from './served.ts';
 import { NO_SINK, type SpanSink } from './sink.ts';
 import { errorOf, type HowEnded, type Wait } from './spans.ts';
 import type { TraceLink } from './tree.ts';
@@ -28,6 +28,7 @@ export interface SlotCounts {
 /** The host whose updates are traced, as the recorder asks it. */
 export interface TracedHost {
   readonly sources: Iterable<string>;
+  /** Undefined: of the whole Pipeline. */
   activity(source: string | undefined): SlotCounts;
 }
 
@@ -48,19 +49,10 @@ const LOOKED_AT_MAX = 1_000;
 /** Updates of the Pipeline itself, as waits name them. */
 const OWN = 'the Pipeline itself';
 
-/** What decided when a root run that had waited was served, and how it went on. */
-interface RootWait {
-  readonly isLoan: boolean;
-  readonly served: Served;
-  /** Counts at the moment of the decision, the served source included. */
-  readonly counts: readonly string[];
-}
-
 export class TraceRecorder implements DispatchEvents {
   readonly #options: RecorderOptions;
   readonly #traces = new Map<UpdateView, UpdateTrace>();
   readonly #grants = new ServedGrants();
-  readonly #rootWaits = new Map<number, RootWait>();
   #host: TracedHost | undefined;
 
   constructor(options: RecorderOptions) {
@@ -116,41 +108,45 @@ export class TraceRecorder implements DispatchEvents {
     return { traceId, spanId: newTraceId(nowMs, random).slice(-16).replace(/^0+$/, '1'), isSampled };
   }
 
+  /** The wait of a root run is told at once, with what decided: should this operator die, it is known. */
   #rootGranted(run: RunView, isLoan: boolean): void {
-    if (run.grantedAtMs <= run.requestedAtMs) return;
-    const served = this.#grants.since(run.requestedAtMs, run.grantedAtMs);
-    this.#rootWaits.set(run.number, { isLoan, served, counts: this.#countsNow() });
+    const wait = this.#waitOf(run);
+    if (wait === undefined) return;
+    const decided = { 'fairlead.wait.counts': this.#countsNow(), 'fairlead.wait.on_loan': isLoan };
+    this.#traces.get(run.update)?.waited(run, { attributes: { ...wait.attributes, ...decided } });
   }
 
   /** Who holds and who waits, as it stands when a run is granted: those that hold most first. */
   #countsNow(): string[] {
     const host = this.#host;
     if (host === undefined) return [];
-    const all: { name: string; held: number; waiting: number }[] = [];
-    for (const source of [undefined, ...host.sources]) {
+    const own = { name: OWN, ...host.activity(undefined) };
+    const all: (SlotCounts & { readonly name: string })[] = [];
+    for (const name of host.sources) {
       if (all.length >= LOOKED_AT_MAX) break;
-      const { held, waiting } = host.activity(source);
-      if (held + waiting > 0) all.push({ name: source ?? OWN, held, waiting });
+      const { held, waiting } = host.activity(name);
+      own.held -= held;
+      own.waiting -= waiting;
+      if (held + waiting > 0) all.push({ name, held, waiting });
     }
+    if (own.held + own.waiting > 0) all.push(own);
     all.sort((a, b) => b.held - a.held || b.waiting - a.waiting);
     return all.slice(0, NAMED_MAX).map(({ name, held, waiting }) => `${name}: ${held} held, ${waiting} waiting`);
   }
 
   #attempted(run: RunView, how: HowEnded): void {
-    if (run.grantedAtMs === 0) return; // never executed: withdrawn, superseded, or reused
+    if (run.grantedTo === undefined) return; // not executed: withdrawn, superseded, or reused
     const trace = this.#traces.get(run.update);
     if (trace?.keeps(run, how) !== true) return;
-    const rootWait = this.#rootWaits.get(run.number);
-    this.#rootWaits.delete(run.number);
-    const ended = { run, endMs: this.#options.clock.nowMs(), ...how };
-    trace.attempted(ended, this.#waitOf(run, rootWait));
+    const wait = run.parent === undefined ? undefined : this.#waitOf(run);
+    trace.attempted({ run, endMs: this.#options.clock.nowMs(), ...how }, wait);
   }
 
-  /** Undefined: it did not wait. A root run's wait is shown always, and says what decided. */
-  #waitOf(run: RunView, rootWait: RootWait | undefined): Wait | undefined {
+  /** Undefined: it did not wait. */
+  #waitOf(run: RunView): Wait | undefined {
     const waitedMs = run.grantedAtMs - run.requestedAtMs;
     if (waitedMs <= 0) return undefined;
-    const served = rootWait?.served ?? this.#grants.since(run.requestedAtMs, run.grantedAtMs);
+    const served = this.#grants.since(run.requestedAtMs, run.grantedAtMs);
     const by = served.by.slice(0, NAMED_MAX).map(({ name, grants }) => `${name}: ${grants}`);
     return {
       attributes: {
@@ -158,8 +154,6 @@ export class TraceRecorder implements DispatchEvents {
         'fairlead.wait.grants': served.total,
         'fairlead.wait.served_instead': by,
         'fairlead.wait.is_whole': served.isWhole,
-        'fairlead.wait.counts': rootWait?.counts,
-        'fairlead.wait.on_loan': rootWait?.isLoan,
       },
     };
   }

@@ -62,6 +62,11 @@ export class UpdateTrace implements KnownTrace {
     return added + reprocessed + deleted + failed + superseded === 0;
   }
 
+  /** Its root run waited. */
+  waited(run: RunView, wait: Wait): void {
+    this.#put(waitSpan(this.traceId, this.context.spanId, run, wait));
+  }
+
   /** An attempt is over: counts it, and says whether its spans are wanted (U1). */
   keeps(run: RunView, how: HowEnded): boolean {
     this.#runs++;
