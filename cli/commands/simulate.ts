@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import { CommandError } from '../exit.ts';
+import { wholeNumber } from '../numbers.ts';
 import {
   PICTURE_SLOTS_MAX,
   panels,
@@ -9,9 +10,12 @@ import {
   picture,
   printFigures,
   printJson,
+  printReplayed,
   printTable,
   RULE_NAMES,
   type RuleName,
+  readRecording,
+  replayDecisions,
   type Simulation,
   simulateAll,
   simulateTable,
@@ -22,6 +26,9 @@ interface Options {
   readonly file?: string;
   readonly output?: 'json';
   readonly svg?: string;
+  readonly replay?: string;
+  readonly slots?: number;
+  readonly weight: Readonly<Record<string, number>>;
   readonly rule: readonly RuleName[];
 }
 
@@ -36,7 +43,19 @@ export function configure(command: Command): void {
     .addOption(new Option('-o, --output <form>', 'form of the output').choices(['json']))
     .option('--svg <file>', 'draw who held each slot over time, one row per slot')
     .addOption(ruleOption())
+    .option(
+      '--replay <log>',
+      'replay a decision log of an operator (`--decision-log`) instead, and compare with how it was',
+    )
+    .option('--slots <n>', 'with --replay: slots; default: as it was', wholeNumber)
+    .option('--weight <source=n>', 'with --replay: weight of a live source; can be given several times', addWeight, {})
     .action(run);
+}
+
+function addWeight(text: string, weights: Readonly<Record<string, number>>): Readonly<Record<string, number>> {
+  const [, source, weight] = /^(.+)=([1-9]\d{0,4})$/.exec(text) ?? [];
+  if (source === undefined) throw new CommandError(`--weight takes SOURCE=NUMBER such as docs=2, not ${text}`, 'usage');
+  return { ...weights, [source]: Number(weight) };
 }
 
 function ruleOption(): Option {
@@ -57,9 +76,12 @@ function read(file: string): string {
   }
 }
 
-function load(file: string, rules: readonly RuleName[]) {
+const load = (file: string, rules: readonly RuleName[]) =>
+  forPeople(() => parseWorkload(read(file), file === '-' ? 'standard input' : file, rules));
+
+function forPeople<T>(work: () => T): T {
   try {
-    return parseWorkload(read(file), file === '-' ? 'standard input' : file, rules);
+    return work();
   } catch (error) {
     if (error instanceof WorkloadError) throw new CommandError(error.message);
     throw error;
@@ -74,7 +96,29 @@ function draw(file: string, simulations: readonly Simulation[]): void {
   process.stderr.write(`wrote ${file}\n`);
 }
 
-function run({ file, output, svg, rule }: Options): void {
+/** How a recorded time would have gone: under the rules asked for, else fewest held first beside fifo. */
+function compare(log: string, { rule, slots, weight, output }: Options): void {
+  const recording = forPeople(() => readRecording(read(log), log));
+  const rules: readonly RuleName[] = rule.length > 0 ? rule : ['fewest-held', 'fifo'];
+  const sources = new Set(recording.updates.map((update) => update.in));
+  for (const source of Object.keys(weight))
+    if (!sources.has(source))
+      throw new CommandError(
+        `--weight: the log has no live source ${source}; it has ${[...sources].join(', ')}`,
+        'usage',
+      );
+  const options = { slots: slots ?? recording.slots, weights: weight };
+  const replayed = rules.map((one) => replayDecisions(recording, one, options));
+  process.stdout.write(
+    output === 'json'
+      ? `${JSON.stringify({ recording: { ...recording, updates: undefined }, replayed })}\n`
+      : printReplayed(recording, replayed),
+  );
+}
+
+function run(options: Options): void {
+  const { file, output, svg, rule, replay } = options;
+  if (replay !== undefined) return compare(replay, options);
   const isJson = output === 'json';
   if (file === undefined) {
     const { first, second } = simulateTable(rule);
