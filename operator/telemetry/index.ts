@@ -1,8 +1,5 @@
-<<<<<<< HEAD
 export type { ClusterPicture } from './cluster-metrics.ts';
-=======
 export * from './decision-log.ts';
->>>>>>> b03ab1e (Record decisions and replay them under another rule, slots or weights: fairlead simulate --replay)
 export * from './definitions.ts';
 export * from './dispatch-metrics.ts';
 export * from './host-metrics.ts';
