@@ -19,6 +19,7 @@ export interface OperatorFlags {
   readonly logLevel?: string;
   readonly pendingTimeout?: string;
   readonly api?: string;
+  readonly decisionLog?: string;
   readonly watchNamespace?: readonly string[];
   readonly cardBudget?: readonly string[];
   readonly cardWeight?: readonly string[];

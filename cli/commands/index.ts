@@ -78,6 +78,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import('./updates.ts'),
   },
   {
+    name: 'trace',
+    summary: 'Print the spans of an update',
+    load: () => import('./trace.ts'),
+  },
+  {
     name: 'suspend',
     summary: 'Start nothing new for a Pipeline or a live source',
     load: () => import('./suspend.ts'),

@@ -9,6 +9,7 @@ import { type OperatorFlags, parseSettings } from '../../operator/settings.ts';
 import { type StandaloneOperator, startStandalone } from '../../operator/standalone/index.ts';
 import { systemClock } from '../../runner/clock.ts';
 import { collect } from '../collect.ts';
+import { DECISIONS_FLAG, DECISIONS_MEANING, withDecisions } from '../decisions.ts';
 import { CommandError } from '../exit.ts';
 import { loadPipelines, type PipelineObjects } from '../local/objects.ts';
 import { addFiles, type FileOptions } from '../local/options.ts';
@@ -38,6 +39,7 @@ export function configure(command: Command): void {
     .option('--port <n>', 'port to listen on; 0: any free one', wholeNumber, 8443)
     .option('--start-runners <n>', 'runner processes to start for each class of each Pipeline', wholeNumber, 0)
     .option(API_FLAG, API_MEANING)
+    .option(DECISIONS_FLAG, DECISIONS_MEANING)
     .action(run);
   addClusterOptions(command);
 }
@@ -71,7 +73,7 @@ async function run(options: Options): Promise<void> {
   const objects = await loadPipelines(options.file, surroundings());
   const { telemetry, close: closeTelemetry } = await openTelemetry(process.env);
   const operator = await startStandalone({
-    follow: (pipeline) => telemetry.follow(pipeline),
+    follow: withDecisions(options.decisionLog, systemClock, (pipeline) => telemetry.follow(pipeline)),
     pipelines: new Map(objects.map((one) => [nameOf(one), specsOf(one)])),
     folder: resolve(options.dir),
     host: options.host,
@@ -132,6 +134,7 @@ async function runInCluster(flags: OperatorFlags): Promise<void> {
   const operator = new Operator({
     settings,
     telemetry,
+    follow: withDecisions(flags.decisionLog, systemClock, (pipeline) => telemetry.follow(pipeline)),
     connection: await connect(),
     clock: systemClock,
     random: Math.random,

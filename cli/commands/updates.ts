@@ -1,10 +1,12 @@
 // `fairlead updates`: what was done lately, and one update in full.
 import type { Command } from 'commander';
 import type { PipelineView } from '../../operator/api/index.ts';
+import type { TraceTree } from '../../operator/telemetry/index.ts';
 import { CommandError } from '../exit.ts';
 import { type ApiClient, pathOf } from '../remote/client.ts';
 import { addRemote, pipelinesOf, print, type RemoteOptions, withOperator } from '../remote/session.ts';
 import { age, columns, duration } from '../remote/text.ts';
+import { traceText } from '../remote/trace-text.ts';
 
 type Update = PipelineView['updates'][number];
 
@@ -55,8 +57,12 @@ function list(pipelines: readonly PipelineView[], { output, limit }: Options): v
 async function show(client: ApiClient, pipelines: readonly PipelineView[], name: string, { output }: Options) {
   const pipeline = pipelines.find(({ updates }) => updates.some((update) => update.name === name));
   if (pipeline === undefined) throw new CommandError(`no Pipeline remembers an update ${name}`);
-  const found = await client.get<{ update: Update }>(pathOf(pipeline.name, `/updates/${encodeURIComponent(name)}`));
-  print(output, found, () => updateText(pipeline.name, found.update));
+  const found = await client.get<{ update: Update; trace?: TraceTree }>(
+    pathOf(pipeline.name, `/updates/${encodeURIComponent(name)}`),
+  );
+  const { update, trace } = found;
+  const timeline = trace === undefined ? '' : `\n${traceText(trace, Date.now())}`;
+  print(output, found, () => `${updateText(pipeline.name, update)}${timeline}`);
 }
 
 function updateText(pipeline: string, update: Update): string {

@@ -15,7 +15,7 @@ import {
   TokenReviewer,
 } from '../cluster/index.ts';
 import { Gateway, type GatewayServer, LEASE_DEFAULTS, serveGateway } from '../gateway/index.ts';
-import type { PipelineHost } from '../host/index.ts';
+import type { HostFollower, PipelineHost } from '../host/index.ts';
 import type { Log } from '../log.ts';
 import { isProvenEnded, type PodObject, type StoredObject } from '../reconcile/index.ts';
 import { AUDIENCE, type OperatorSettings } from '../settings.ts';
@@ -38,6 +38,8 @@ export interface LeadershipOptions {
   /** A runner has seen a newer epoch: this operator is to end. */
   readonly newerLeader: (epoch: number) => void;
   readonly telemetry: Telemetry;
+  /** Follows each host; default: what telemetry gives. */
+  readonly follow?: (pipelineKey: string) => HostFollower;
 }
 
 /** How often certificates are looked at; they are renewed weeks before they end. */
@@ -84,7 +86,7 @@ export class Leadership {
       instance: settings.podName,
       specsChanged: (key) => this.#gateway.specsChanged(key),
       hostOpened: (key, object, host) => this.#expect(key, object, host),
-      follow: (key) => options.telemetry.follow(key),
+      follow: options.follow ?? ((key) => options.telemetry.follow(key)),
       hostClosed: (key) => options.telemetry.forget(key),
       reconciled: (kind, result, tookMs) => options.telemetry.cluster.reconciled(kind, result, tookMs),
     });

@@ -15,7 +15,7 @@ import {
   type RequestObserver,
 } from '../cluster/index.ts';
 import { dashboardAssets } from '../dashboard/index.ts';
-import type { PipelineHost } from '../host/index.ts';
+import type { HostFollower, PipelineHost } from '../host/index.ts';
 import type { Log } from '../log.ts';
 import type { OperatorSettings } from '../settings.ts';
 import { type ClusterPicture, Telemetry } from '../telemetry/index.ts';
@@ -37,6 +37,8 @@ export interface OperatorOptions {
   readonly requests?: RequestObserver;
   /** Default: metrics, and traces that stay in this process. */
   readonly telemetry?: Telemetry;
+  /** Follows each host; default: what telemetry gives. */
+  readonly follow?: (pipelineKey: string) => HostFollower;
   readonly leaseTimes?: LeaseTimes;
   /** This process is to end: the lead was lost, or could not be taken up. */
   readonly ended: (why: string) => void;

@@ -31,7 +31,8 @@ export interface DecisionLogOptions {
   readonly clock: Clock;
   /** "namespace/name". */
   readonly pipeline: string;
-  readonly slots: number;
+  /** Asked when the first decision is written. */
+  readonly slots: () => number;
   readonly maxBytes: number;
   /** Takes lines with their ends; may keep them for a while. */
   readonly write: (text: string) => void;
@@ -42,13 +43,12 @@ export class DecisionLog implements DispatchEvents {
   readonly #startedMs: number;
   #leftBytes: number;
   #isFull = false;
+  #isBegun = false;
 
   constructor(options: DecisionLogOptions) {
-    const { clock, pipeline, slots, maxBytes } = options;
     this.#options = options;
-    this.#startedMs = clock.nowMs();
-    this.#leftBytes = maxBytes;
-    this.#write({ e: 'log', version: 1, pipeline, slots, startedAt: new Date(this.#startedMs).toISOString() });
+    this.#startedMs = options.clock.nowMs();
+    this.#leftBytes = options.maxBytes;
   }
 
   updateOpened(update: UpdateView): void {
@@ -96,8 +96,16 @@ export class DecisionLog implements DispatchEvents {
     return Math.max(0, this.#options.clock.nowMs() - this.#startedMs);
   }
 
+  #begin(): void {
+    const { pipeline, slots } = this.#options;
+    this.#isBegun = true;
+    const startedAt = new Date(this.#startedMs).toISOString();
+    this.#write({ e: 'log', version: 1, pipeline, slots: slots(), startedAt });
+  }
+
   #write(decision: Decision): void {
     if (this.#isFull) return;
+    if (!this.#isBegun) this.#begin();
     let line = `${JSON.stringify(decision)}\n`;
     this.#isFull = line.length > this.#leftBytes;
     if (this.#isFull) line = `${JSON.stringify({ e: 'full', t: this.#now() } satisfies Decision)}\n`; // L1

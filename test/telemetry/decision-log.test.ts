@@ -15,7 +15,7 @@ async function recorded(maxBytes = 1 << 20): Promise<string> {
   const log = new DecisionLog({
     clock,
     pipeline: 'search/code',
-    slots: SLOTS,
+    slots: () => SLOTS,
     maxBytes,
     write: (part) => {
       text += part;

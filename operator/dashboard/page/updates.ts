@@ -11,6 +11,7 @@ export interface Span {
   readonly name: string;
   readonly startMs: number;
   readonly durationMs?: number;
+  readonly attributes?: Readonly<Record<string, unknown>>;
   readonly error?: { readonly class: string; readonly message: string };
   readonly children: readonly Span[];
 }
@@ -131,6 +132,11 @@ function flatten(span: Span, depth: number): { readonly span: Span; readonly dep
   return [{ span, depth }, ...span.children.flatMap((child) => flatten(child, depth + 1))];
 }
 
+const keyOf = ({ attributes }: Span): string[] => {
+  const key = attributes?.['fairlead.item.key'];
+  return key === undefined ? [] : [` ${key}`];
+};
+
 function bar(span: Span, depth: number, startMs: number, spanMs: number): HTMLElement {
   const percent = (ms: number) => `${Math.max(0, Math.min(100, (ms / spanMs) * 100))}%`;
   const took = span.durationMs === undefined ? 'runs' : durationText(span.durationMs);
@@ -142,7 +148,7 @@ function bar(span: Span, depth: number, startMs: number, spanMs: number): HTMLEl
     title: span.error?.message ?? span.name,
   });
   name.style.paddingLeft = `${depth}em`;
-  name.append(`${span.kind} ${span.name}`, ...(span.error === undefined ? [] : [` – ${span.error.class}`]));
+  name.append(span.name, ...keyOf(span), ...(span.error === undefined ? [] : [` – ${span.error.class}`]));
   return el(
     'li',
     {},

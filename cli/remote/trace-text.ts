@@ -1,0 +1,60 @@
+// A trace as text: one span a line, indented below its parent, with its time, its place on a bar, and what it tells.
+import type { AttributeValue, TraceSpan, TraceTree } from '../../operator/telemetry/index.ts';
+import { duration } from './text.ts';
+
+const BAR_WIDTH = 30;
+/** Spans of one level that are printed; the rest is counted. */
+const SIBLINGS_MAX = 40;
+const NAME_WIDTH = 46;
+
+export function traceText(tree: TraceTree, nowMs: number): string {
+  const { pipeline, update, kind, trigger, result, traceId, runs, links, root, isTakenOver } = tree;
+  const spanMs = Math.max(1, root.durationMs ?? nowMs - root.startMs);
+  const head = [
+    `update ${update} of ${pipeline} (${kind}, by ${trigger}): ${result ?? 'running'}`,
+    `trace ${traceId}; ${runs.total} runs, spans of ${runs.kept}${runs.leftOut > 0 ? `, ${runs.leftOut} left out` : ''}`,
+    ...(isTakenOver ? ['an earlier operator began it: what that one saw is not here'] : []),
+    ...links.map((link) => `because of ${link.trigger}${link.revision === undefined ? '' : ` at ${link.revision}`}`),
+  ];
+  return `${[...head, '', ...spanLines(root, 0, root.startMs, spanMs)].join('\n')}\n`;
+}
+
+function spanLines(span: TraceSpan, depth: number, startMs: number, spanMs: number): string[] {
+  const shown = span.children.slice(0, SIBLINGS_MAX);
+  const hidden = span.children.length - shown.length;
+  return [
+    lineOf(span, depth, startMs, spanMs),
+    ...shown.flatMap((child) => spanLines(child, depth + 1, startMs, spanMs)),
+    ...(hidden > 0 ? [`${'  '.repeat(depth + 1)}and ${hidden} more`] : []),
+  ];
+}
+
+function lineOf(span: TraceSpan, depth: number, startMs: number, spanMs: number): string {
+  const { kind, name, durationMs, error, attributes } = span;
+  const key = attributes['fairlead.item.key'];
+  const label = cut(`${'  '.repeat(depth)}${name}${key === undefined ? '' : ` ${key}`}`, NAME_WIDTH).padEnd(NAME_WIDTH);
+  const took = (durationMs === undefined ? 'goes on' : duration(durationMs)).padStart(8);
+  const bar = barOf(span.startMs - startMs, durationMs ?? spanMs, spanMs);
+  const failed =
+    error === undefined ? '' : `  ${error.class}${error.message === undefined ? '' : `: ${error.message}`}`;
+  return `${label} ${took} |${bar}|${failed}${kind === 'wait' ? tellsWait(attributes) : ''}`.trimEnd();
+}
+
+/** What was served instead, in the words of the span's own attributes. */
+function tellsWait(attributes: Readonly<Record<string, AttributeValue>>): string {
+  const told = Object.entries(attributes)
+    .filter(([name]) => name.startsWith('fairlead.wait.'))
+    .map(
+      ([name, value]) => `${name.slice('fairlead.wait.'.length)}=${Array.isArray(value) ? value.join(', ') : value}`,
+    );
+  return told.length === 0 ? '' : `  ${told.join(' ')}`;
+}
+
+function barOf(fromMs: number, lengthMs: number, spanMs: number): string {
+  const from = Math.max(0, Math.min(BAR_WIDTH - 1, Math.floor((fromMs / spanMs) * BAR_WIDTH)));
+  const length = Math.max(1, Math.min(BAR_WIDTH - from, Math.round((lengthMs / spanMs) * BAR_WIDTH)));
+  return `${' '.repeat(from)}${'='.repeat(length)}`.padEnd(BAR_WIDTH);
+}
+
+const cut = (text: string, width: number): string =>
+  [...text].length <= width ? text : `${[...text].slice(0, width - 1).join('')}…`;

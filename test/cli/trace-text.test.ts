@@ -1,0 +1,58 @@
+// `fairlead trace` as text: where a span lies on the bar, what a wait was for, and bounds.
+import { expect, test } from 'vitest';
+import { traceText } from '../../cli/remote/trace-text.ts';
+import type { TraceSpan, TraceTree } from '../../operator/telemetry/index.ts';
+import { NO_COUNTS } from '../../runner/protocol/index.ts';
+
+const span = (name: string, startMs: number, durationMs: number, more: Partial<TraceSpan> = {}): TraceSpan => ({
+  spanId: name,
+  kind: 'step',
+  name,
+  startMs,
+  durationMs,
+  attributes: {},
+  children: [],
+  ...more,
+});
+
+const tree = (children: readonly TraceSpan[]): TraceTree => ({
+  traceId: 'a'.repeat(32),
+  pipeline: 'search/code',
+  update: 'docs-1-1',
+  kind: 'cycle',
+  trigger: 'interval',
+  result: 'Succeeded',
+  startedAtMs: 0,
+  endedAtMs: 100,
+  isExported: false,
+  isTakenOver: false,
+  counts: NO_COUNTS,
+  runs: { total: 3, kept: 2, leftOut: 1 },
+  links: [{ trigger: 'watch', atMs: 0, traceId: 'b', spanId: 'c', revision: '4f2a' }],
+  root: span('update', 0, 100, { kind: 'update', children }),
+});
+
+test('spans stand below their parents at their place on the bar; failures and waits say why', () => {
+  const text = traceText(
+    tree([
+      span('wait', 0, 50, { kind: 'wait', attributes: { 'fairlead.wait.served_instead': ['tickets: 4'] } }),
+      span('run item', 50, 50, {
+        kind: 'run',
+        attributes: { 'fairlead.item.key': 'a.md' },
+        error: { class: 'invalid', message: 'refused' },
+      }),
+    ]),
+    100,
+  );
+  expect(text).toContain('3 runs, spans of 2, 1 left out');
+  expect(text).toContain('because of watch at 4f2a');
+  expect(text).toMatch(/^ {2}wait +50ms \|={15} {15}\| {2}served instead: tickets: 4$/m);
+  expect(text).toMatch(/^ {2}run item a\.md +50ms \| {15}={15}\| {2}invalid: refused$/m);
+});
+
+test('a level with very many spans is cut, and says by how many', () => {
+  const many = Array.from({ length: 100 }, (_, at) => span(`step ${at}`, at, 1));
+  const text = traceText(tree(many), 100);
+  expect(text).toContain('and 60 more');
+  expect(text.split('\n').length).toBeLessThan(50);
+});
