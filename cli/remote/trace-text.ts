@@ -42,12 +42,12 @@ function lineOf(span: TraceSpan, depth: number, startMs: number, spanMs: number)
 
 /** What was served instead, in the words of the span's own attributes. */
 function tellsWait(attributes: Readonly<Record<string, AttributeValue>>): string {
-  const told = Object.entries(attributes)
-    .filter(([name]) => name.startsWith('fairlead.wait.'))
-    .map(
-      ([name, value]) => `${name.slice('fairlead.wait.'.length)}=${Array.isArray(value) ? value.join(', ') : value}`,
-    );
-  return told.length === 0 ? '' : `  ${told.join(' ')}`;
+  const told = Object.entries(attributes).flatMap(([name, value]) => {
+    if (!name.startsWith('fairlead.wait.') || String(value) === '') return [];
+    const what = name.slice('fairlead.wait.'.length).replaceAll('_', ' ');
+    return [`${what}: ${Array.isArray(value) ? value.join(', ') : value}`];
+  });
+  return told.length === 0 ? '' : `  ${told.join('; ')}`;
 }
 
 function barOf(fromMs: number, lengthMs: number, spanMs: number): string {
