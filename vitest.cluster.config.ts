@@ -1,9 +1,12 @@
 import { defineConfig } from 'vitest/config';
 
-// The tests that need a real API server: `make test-cluster`. Each file starts its own etcd and kube-apiserver.
+// The tests that need a real API server, and those that take minutes: `make test-cluster`. Files that need one start their own etcd and
+// kube-apiserver.
 export default defineConfig({
   test: {
-    include: ['test/cluster/**/*.test.ts'],
+    include: ['test/cluster/**/*.test.ts', 'test/standalone/kills.test.ts'],
+    // The long form of what `make test` does once or twice.
+    env: { FAIRLEAD_KILL_ROUNDS: '25' },
     pool: 'forks',
     maxWorkers: 1,
     testTimeout: 120_000,
