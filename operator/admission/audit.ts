@@ -1,75 +1,69 @@
 // Counts again the slow way what the tree keeps up to date (A3): tests call it after each step, the debug dump in production.
-import { type BranchEntry, Brood, below, type Lane } from './branch.ts';
+import { type BranchEntry, below } from './branch.ts';
+import type { Lane } from './lane.ts';
 import type { Rooms } from './rooms.ts';
 import type { RunEntry } from './run.ts';
 
-type Counts = Pick<
-  BranchEntry,
-  'waiting' | 'heldSlots' | 'inFlight' | 'executing' | 'rows' | 'bytes' | 'milliCards' | 'loaded'
->;
+const COUNTS = ['waiting', 'heldSlots', 'rows', 'bytes', 'milliCards', 'loaded'] as const;
 
 /** One sentence for each thing that does not hold; none when all is well. */
 export function auditOf(pool: BranchEntry, rooms: Rooms): readonly string[] {
-  const faults: string[] = [];
-  for (const branch of below(pool)) {
-    for (const [what, counted] of Object.entries(countsOf(branch)))
-      if (branch[what as keyof Counts] !== counted)
-        faults.push(
-          `${branch.kind} ${branch.name} says ${branch[what as keyof Counts]} ${what}, ${counted} were counted`,
-        );
-    for (let lane = branch.lanes; lane; lane = lane.sibling) faults.push(...faultsOf(lane));
+  const branches = [...below(pool)];
+  const faults = branches.flatMap((branch) => [...faultsOfCounts(branch), ...lanesOf(branch).flatMap(faultsOfLane)]);
+  const runs = branches.flatMap(grantedIn);
+  for (const { name = 'any', number, used } of rooms.all) {
+    const counted = runs.filter(({ room, isExecuting }) => room.number === number && isExecuting).length;
+    if (counted !== used) faults.push(`class ${name} says ${used} used, ${counted} were counted`);
   }
-  const runs = [...below(pool)].flatMap((branch) => (branch instanceof Brood ? [...branch.granted] : []));
-  for (const room of rooms.all) {
-    const used = runs.filter((run) => run.room === room && run.isExecuting).length;
-    if (used !== room.used) faults.push(`class ${room.name ?? 'any'} says ${room.used} used, ${used} were counted`);
-  }
-  for (const run of runs) faults.push(...faultsOfRun(run));
-  return faults;
+  return [...faults, ...runs.flatMap(faultsOfRun)];
 }
 
-function countsOf(branch: BranchEntry): Counts {
-  const broods = [...below(branch)].filter((entry) => entry instanceof Brood);
-  const granted = broods.flatMap((brood) => [...brood.granted]);
-  const sum = (amount: (run: RunEntry) => number): number => granted.reduce((total, run) => total + amount(run), 0);
-  return {
-    waiting: broods.flatMap((brood) => brood.waiters()).filter(({ state }) => state === 'waiting').length,
-    heldSlots: granted.filter(({ borrowed }) => !borrowed).length,
-    inFlight: granted.length,
-    executing: granted.filter(({ isExecuting }) => isExecuting).length,
-    rows: sum(({ load }) => load.rows),
-    bytes: sum(({ load }) => load.bytes),
-    milliCards: sum(({ load }) => load.milliCards),
-    loaded: granted.filter(({ isExecuting, load }) => isExecuting && load.rows + load.bytes + load.milliCards > 0)
-      .length,
-  };
+const grantedIn = ({ others }: BranchEntry): RunEntry[] => [...others].filter(({ state }) => state === 'granted');
+
+function lanesOf(branch: BranchEntry): Lane[] {
+  const lanes: Lane[] = [];
+  for (let lane = branch.lanes; lane; lane = lane.sibling) lanes.push(lane);
+  return lanes;
 }
 
-/** N1, N2, and the heap's order. */
-function faultsOf(lane: Lane): readonly string[] {
+/** B1. */
+function faultsOfCounts(branch: BranchEntry): string[] {
+  const counted = Object.fromEntries(COUNTS.map((what) => [what, 0])) as Record<(typeof COUNTS)[number], number>;
+  for (const { load, borrowed, isExecuting } of [...below(branch)].flatMap(grantedIn)) {
+    counted.heldSlots += borrowed ? 0 : 1;
+    counted.rows += load.rows;
+    counted.bytes += load.bytes;
+    counted.milliCards += load.milliCards;
+    counted.loaded += isExecuting && load.rows + load.bytes + load.milliCards > 0 ? 1 : 0;
+  }
+  for (const brood of below(branch)) counted.waiting += [...brood.waiters()].length;
+  const wrong = COUNTS.filter((what) => branch[what] !== counted[what]);
+  return wrong.map(
+    (what) => `${branch.kind} ${branch.name} says ${branch[what]} ${what}, ${counted[what]} were counted`,
+  );
+}
+
+/** N1, N2. */
+function faultsOfLane(lane: Lane): string[] {
   const where = `the lane ${lane.need} of ${lane.branch.kind} ${lane.branch.name}`;
-  const head = lane.runs ? (lane.runs.sorted()[0]?.number ?? 0) : (lane.items[0]?.head ?? 0);
-  const isQueued = lane.above?.items[lane.pos] === lane;
   const faults: string[] = [];
-  if (lane.head !== head) faults.push(`${where} says that run ${lane.head} is first, it is ${head}`);
-  if (lane.above && isQueued !== (head > 0 && !lane.isStopped))
-    faults.push(`${where} is ${isQueued ? '' : 'not '}queued`);
+  const isQueued = lane.pos >= 0 && lane.above?.items[lane.pos] === lane;
+  if (lane.above && isQueued !== lane.isOffering) faults.push(`${where} is ${isQueued ? '' : 'not '}queued`);
   for (const [index, item] of lane.items.entries()) {
     const parent = lane.items[(index - 1) >> 1];
-    if (item.pos !== index || (parent && lane.compare(item, parent) <= 0))
-      faults.push(`${where} is out of order at ${index}`);
+    if (item.pos !== index || (parent && !parent.isBefore(item))) faults.push(`${where} is out of order at ${index}`);
   }
+  for (const { number, prev } of lane)
+    if (prev && prev.number > number) faults.push(`${where} serves run ${prev.number} before ${number}`);
   return faults;
 }
 
 /** L1, L2. */
-function faultsOfRun(run: RunEntry): readonly string[] {
+function faultsOfRun({ number, borrowed, borrower, isExecuting, loan }: RunEntry): string[] {
   const faults: string[] = [];
-  if (run.borrowed && run.borrowed.borrower !== run)
-    faults.push(`run ${run.number} uses a loan that names another borrower`);
-  if (run.loan?.borrower && run.loan.borrower.borrowed !== run.loan)
-    faults.push(`run ${run.number} lends to a run that does not borrow`);
-  if (run.isExecuting === (run.loan?.isWaiting === true))
-    faults.push(`run ${run.number} executes and waits for children at once`);
+  if (borrowed && borrowed.borrower?.number !== number) faults.push(`run ${number} uses a loan that names another`);
+  if (loan?.borrower && loan.borrower.borrowed !== loan)
+    faults.push(`run ${number} lends to ${borrower?.number} in vain`);
+  if (isExecuting === (loan?.isWaiting === true)) faults.push(`run ${number} executes and waits for children at once`);
   return faults;
 }

@@ -1,5 +1,6 @@
 // Why a run waits, from the same keys that decide: what it waits for, who comes first at each level, and how many grants that makes.
-import { type BranchEntry, Brood, type Lane } from './branch.ts';
+import { type BranchEntry, below } from './branch.ts';
+import type { Lane } from './lane.ts';
 import { stopperOf } from './limits.ts';
 import type { Rooms } from './rooms.ts';
 import type { RunEntry } from './run.ts';
@@ -56,7 +57,7 @@ export function explanationOf(
   if (run.state === 'following')
     return { ...NOT_WAITING, waitsFor: 'component', ...(leader && { of: String(leader.number) }) };
   if (run.state !== 'waiting') return NOT_WAITING;
-  const levels = levelsOf(run.brood.update);
+  const levels = levelsOf(run.update);
   const olderRuns = olderThan(run);
   const ahead = levels.reduce((sum, level) => sum + level.ahead.length, 0);
   const common = { levels, olderRuns, grantsBefore: olderRuns + ahead };
@@ -83,7 +84,7 @@ function levelsOf(update: BranchEntry): Level[] {
     const rivals = [...branch.parent.children].filter((child) => child !== branch && child.waiting > 0);
     const isAhead = (rival: BranchEntry): boolean => {
       const lane = firstLaneOf(rival);
-      return own !== undefined && lane !== undefined && own.above !== undefined && own.above.compare(lane, own) < 0;
+      return own !== undefined && lane !== undefined && lane.isBefore(own);
     };
     levels.unshift({ branch: standingOf(branch), ahead: rivals.filter(isAhead).sort(byOpening).map(standingOf) });
   }
@@ -101,8 +102,7 @@ function firstLaneOf(branch: BranchEntry): Lane | undefined {
 
 function olderThan(run: RunEntry): number {
   let older = 0;
-  for (const brood of run.brood.update.children) {
-    if (!(brood instanceof Brood)) continue;
+  for (const brood of below(run.update)) {
     for (const other of brood.waiters()) {
       if (other.state === 'waiting' && other.number < run.number && other.room === run.room) older++;
     }

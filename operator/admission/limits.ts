@@ -1,61 +1,39 @@
 // Limits on what runs in flight have declared (A11). Off unless somebody sets one.
-//   M1. A run passes a limit when it fits, or when no executing run below the limited branch has declared anything: so what is heavier
-//       than a limit runs alone, and parents that wait for their children cannot block them.
-//   M2. A run that does not pass stops its branch for runs of its need; siblings of that branch are served as if it did not wait.
-//   M3. The run that a branch stopped first may be overtaken OVERTAKES_MAX times below it. After that the branch holds: nothing else
-//       that declared something starts below it before that run has (F52 asks for such a bound).
-//   M4. Holds do not cross: a run that an outer branch holds for ignores the holds of inner ones.
+//   M1. A run passes a limit when it fits, or when no executing run below the limited branch has declared anything. So what is heavier than
+//       a limit runs alone under it, and parents that wait for their children cannot block them.
+//   M2. A run that does not pass closes the innermost branch whose limits stop it; siblings of that branch are served as if it did not wait.
+//   M3. A closed branch starts nothing else until that run has started, so that no stream of lighter runs can hold it off for ever (F52). But
+//       only while the run has all it needs apart from the limit (room in its class; a slot, or its parent's loan): a child never waits here
+//       for a run that waits for the slot of the child's parent.
+//   M4. Where closed branches nest, the outermost decides; the run that it is closed for ignores the others.
 import type { BranchEntry } from './branch.ts';
-import { NO_LOAD, type RunEntry } from './run.ts';
+import { type Load, NO_LOAD, type RunEntry } from './run.ts';
 
-/** Large enough that a small update passes a big one freely, small enough to bound the wait of a run that never fits in. */
-export const OVERTAKES_MAX = 64;
-
-/** A run that a branch stopped, and how many started below the branch since. */
-export interface Owed {
-  readonly run: RunEntry;
-  overtaken: number;
-}
-
-/** The innermost branch on the run's path whose limits it does not pass. */
+/** M1: the innermost branch on the run's path whose limits it does not pass. */
 export function stopperOf(run: RunEntry): BranchEntry | undefined {
-  const takesSlot = !run.brood.loan?.isIdle;
-  let holder = holderFor(run);
-  for (let branch: BranchEntry | undefined = run.brood; branch; branch = branch.parent) {
-    if (takesSlot && branch.heldSlots >= branch.slotsMax) return branch;
-    if (run.load !== NO_LOAD) {
-      if (!holder && isHolding(branch)) return branch;
-      if (!fits(branch, run)) return branch;
-    }
-    if (branch === holder) holder = undefined;
-  }
+  if (run.load === NO_LOAD) return undefined;
+  for (let branch: BranchEntry | undefined = run.branch; branch; branch = branch.parent)
+    if (!isPassing(branch, run.load)) return branch;
   return undefined;
 }
 
-/** Remembers the run if it is the oldest one that the branch owes a start. */
-export function owe(branch: BranchEntry, run: RunEntry): void {
-  if (!branch.owed || run.number < branch.owed.run.number) branch.owed = { run, overtaken: 0 };
+/** Whether the rule lets each branch on the path hold one more slot. */
+export function isBelowShares(from: BranchEntry): boolean {
+  for (let branch: BranchEntry | undefined = from; branch; branch = branch.parent)
+    if (branch.heldSlots >= branch.slotsMax) return false;
+  return true;
 }
 
-/** M3. A class that has lost its runners holds nobody up. */
-export function isHolding(branch: BranchEntry): boolean {
-  return branch.owed !== undefined && branch.owed.overtaken >= OVERTAKES_MAX && branch.owed.run.room.size > 0;
+/** M4: the outermost branch on the run's path that is closed. */
+export function closedAbove(run: RunEntry): BranchEntry | undefined {
+  let closed: BranchEntry | undefined;
+  for (let branch: BranchEntry | undefined = run.branch; branch; branch = branch.parent)
+    if (branch.closedFor) closed = branch;
+  return closed;
 }
 
-function fits(branch: BranchEntry, run: RunEntry): boolean {
-  const { limits, loaded } = branch;
+function isPassing({ limits, loaded, rows, bytes }: BranchEntry, load: Load): boolean {
   if (!limits || loaded === 0) return true;
-  const { rows, bytes } = limits;
-  const { load } = run;
-  const fitsRows = rows === undefined || load.rows === 0 || branch.rows + load.rows <= rows;
-  const fitsBytes = bytes === undefined || load.bytes === 0 || branch.bytes + load.bytes <= bytes;
-  return fitsRows && fitsBytes;
-}
-
-/** The outermost branch that holds for this run. */
-function holderFor(run: RunEntry): BranchEntry | undefined {
-  let holder: BranchEntry | undefined;
-  for (let branch: BranchEntry | undefined = run.brood; branch; branch = branch.parent)
-    if (branch.owed?.run === run && isHolding(branch)) holder = branch;
-  return holder;
+  const fitsRows = limits.rows === undefined || load.rows === 0 || rows + load.rows <= limits.rows;
+  return fitsRows && (limits.bytes === undefined || load.bytes === 0 || bytes + load.bytes <= limits.bytes);
 }

@@ -1,8 +1,6 @@
-// How many runs each class of runner can still execute (A12).
+// Classes of runner, and how many runs each can still execute (A12).
+import { whole } from './refuse.ts';
 
-import { refuse } from './refuse.ts';
-
-/** A class of runner. */
 export class Room {
   readonly number: number;
   /** Absent for "any class", which runs take that name none. */
@@ -17,54 +15,51 @@ export class Room {
   }
 }
 
-/** The classes, in the order in which they were first named; number 0 is "any". */
 export class Rooms {
+  /** In the order in which they were first named; number 0 is "any". */
   readonly all: readonly Room[];
-  readonly #all: Room[];
-  readonly #byName = new Map<string, Room>();
-  readonly #any = new Room(0, undefined);
+  readonly #all = [new Room(0, undefined)];
+  readonly #byName = new Map<string | undefined, Room>();
   #isSized = false;
 
   constructor(sizes: Readonly<Record<string, number>>) {
-    this.#all = [this.#any];
     this.all = this.#all;
+    this.#byName.set(undefined, this.#all[0] as Room);
     for (const [name, size] of Object.entries(sizes)) this.resize(name, size);
+  }
+
+  /** Runs that execute. */
+  get executing(): number {
+    let executing = 0;
+    for (const { used } of this.#all) executing += used;
+    return executing;
   }
 
   /** A class that nobody sized has no room: its runs wait and show why. */
   named(name: string | undefined): Room {
-    if (name === undefined) return this.#any;
-    let room = this.#byName.get(name);
-    if (!room) {
-      room = new Room(this.#all.length, name);
-      this.#all.push(room);
-      this.#byName.set(name, room);
-    }
+    const known = this.#byName.get(name);
+    if (known) return known;
+    const room = new Room(this.#all.length, name);
+    this.#all.push(room);
+    this.#byName.set(name, room);
     return room;
   }
 
   resize(name: string, size: number): void {
-    if (!Number.isSafeInteger(size) || size < 0)
-      refuse(`room of class ${name} must be an integer of 0 or more, got ${size}`);
+    this.named(name).size = whole(`room of class ${name}`, size, 0);
     this.#isSized = true;
-    this.named(name).size = size;
   }
 
-  /** Until a class is sized, runs that name none need no room. */
   hasRoom(room: Room): boolean {
-    if (room !== this.#any) return room.used < room.size;
-    return !this.#isSized || this.#roomiest() !== undefined;
+    const { used, size } = this.choose(room);
+    return used < size || (room.number === 0 && !this.#isSized);
   }
 
-  /** The class whose room a run takes: its own; for "any" the one with the most room, the first named among equals. */
+  /** Whose room a run takes: its class's; for "any" the one with the most, the first named among equals. Until one is sized, nobody's. */
   choose(room: Room): Room {
-    return room === this.#any && this.#isSized ? (this.#roomiest() ?? room) : room;
-  }
-
-  #roomiest(): Room | undefined {
-    let best: Room | undefined;
-    for (const room of this.#byName.values())
-      if (room.used < room.size && (!best || room.size - room.used > best.size - best.used)) best = room;
+    let best = room;
+    if (room.number === 0 && this.#isSized)
+      for (const other of this.#all) if (other.size - other.used > best.size - best.used) best = other;
     return best;
   }
 }

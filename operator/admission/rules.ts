@@ -30,7 +30,7 @@ export interface ServingRule {
 export const fewestHeldFirst: ServingRule = {
   name: 'fewest-held',
   compare: (a, b) =>
-    compareShares(a, b) || // 1. whoever holds the fewest for its weight
+    (a.weight === b.weight ? a.held - b.held : compareShares(a, b)) || // 1. whoever holds the fewest for its weight
     a.since - b.since, // 2. whoever has waited longest
 };
 
@@ -69,7 +69,6 @@ export function fixedShare(slots: Readonly<Record<string, number>>): ServingRule
 
 /** Compares held ÷ weight without rounding: whole parts first, then the remainders crosswise, which stay small. */
 function compareShares(a: Contender, b: Contender): number {
-  if (a.weight === b.weight) return a.held - b.held;
   const restA = a.held % a.weight;
   const restB = b.held % b.weight;
   return (a.held - restA) / a.weight - (b.held - restB) / b.weight || restA * b.weight - restB * a.weight;

@@ -1,46 +1,40 @@
-// A run as the tree keeps it, and the two kinds of order that runs stand in.
-// A run is in one place only: in the queue of its lane while it waits, else in one of its brood's lists. One pair of links is therefore
-// enough, and a run that waits stays small.
-import type { Brood, Lane } from './branch.ts';
-import { type Heap, type Placed, push, remove } from './heap.ts';
+// A run as the tree keeps it, and the lists that runs stand in.
+// A run is in one list at a time: in its lane while it waits, else among the others of its branch. One pair of links is
+// therefore enough, and a run that waits stays small.
+import type { BranchEntry } from './branch.ts';
+import type { Lane } from './lane.ts';
 import type { Loan } from './loan.ts';
 import type { Room } from './rooms.ts';
-import type { Branch, RequestOptions, Run, RunState } from './types.ts';
+import type { RequestOptions, Run, RunState } from './types.ts';
 
 /** What a run declared (A11). */
-export interface Load {
-  readonly rows: number;
-  readonly bytes: number;
-  readonly milliCards: number;
-}
+export type Load = Readonly<Record<'rows' | 'bytes' | 'milliCards', number>>;
 
 /** Shared by all runs that declare nothing. */
 export const NO_LOAD: Load = { rows: 0, bytes: 0, milliCards: 0 };
 
-export class RunEntry implements Run, Placed {
+export class RunEntry implements Run {
   state: RunState = 'waiting';
-  pos = -1;
+  isExecuting = false;
   readonly number: number;
+  /** The queue that it waits in: of its branch and its class. */
   readonly lane: Lane;
-  readonly brood: Brood;
   prev: RunEntry | undefined = undefined;
   next: RunEntry | undefined = undefined;
   readonly load: Load;
   readonly component: string | undefined;
   readonly version: string | undefined;
   readonly of: unknown;
-  isExecuting = false;
-  /** Its lane's class; once granted, the class whose room it takes. */
+  /** The class that it asked for; once granted, the class whose room it takes (A12). */
   room: Room;
-  /** The loan that it uses. Granted without one: the slot is its own. */
+  /** The loan that it uses. Granted without one: the slot is its own (A7). */
   borrowed: Loan | undefined = undefined;
   /** The loan that it gives, made when it mounts its first child. */
   loan: Loan | undefined = undefined;
 
-  constructor(number: number, brood: Brood, room: Room, load: Load, options: RequestOptions) {
+  constructor(number: number, lane: Lane, room: Room, load: Load, options: RequestOptions) {
     this.number = number;
-    this.brood = brood;
-    this.lane = brood.laneOf(room);
+    this.lane = lane;
     this.room = room;
     this.load = load;
     this.component = options.component;
@@ -48,8 +42,13 @@ export class RunEntry implements Run, Placed {
     this.of = options.of;
   }
 
-  get update(): Branch {
-    return this.brood.update;
+  /** Where it counts: in its update, or in the brood of its parent run (B3). */
+  get branch(): BranchEntry {
+    return this.lane.branch;
+  }
+
+  get update(): BranchEntry {
+    return this.branch.kind === 'brood' ? (this.branch.parent as BranchEntry) : this.branch;
   }
 
   get runnerClass(): string | undefined {
@@ -65,23 +64,38 @@ export class RunEntry implements Run, Placed {
   }
 }
 
-/** Runs in the order in which they came, linked through the runs themselves. */
+/** Runs linked through themselves. */
 export class RunList {
   first: RunEntry | undefined = undefined;
   last: RunEntry | undefined = undefined;
 
-  push(run: RunEntry): void {
-    run.prev = this.last;
-    if (this.last) this.last.next = run;
-    else this.first = run;
-    this.last = run;
+  /** At the end, or before another run of the list. */
+  add(run: RunEntry, next?: RunEntry): void {
+    const prev = next === undefined ? this.last : next.prev;
+    run.prev = prev;
+    run.next = next;
+    if (prev === undefined) this.first = run;
+    else prev.next = run;
+    if (next === undefined) this.last = run;
+    else next.prev = run;
+  }
+
+  /** In order of arrival: at the end, but for followers that come back (A9), which walk past those that are older. */
+  insert(run: RunEntry): void {
+    if (this.last === undefined || this.last.number < run.number) this.add(run);
+    else {
+      let next = this.first as RunEntry;
+      while (next.number < run.number) next = next.next as RunEntry;
+      this.add(run, next);
+    }
   }
 
   remove(run: RunEntry): void {
-    if (run.prev) run.prev.next = run.next;
-    else this.first = run.next;
-    if (run.next) run.next.prev = run.prev;
-    else this.last = run.prev;
+    const { prev, next } = run;
+    if (prev === undefined) this.first = next;
+    else prev.next = next;
+    if (next === undefined) this.last = prev;
+    else next.prev = prev;
     run.prev = undefined;
     run.next = undefined;
   }
@@ -90,37 +104,3 @@ export class RunList {
     for (let run = this.first; run; run = run.next) yield run;
   }
 }
-
-/** Runs that wait, by arrival number. Those that come back from following another (A9) are older than the end of the list: a heap keeps them. */
-export class RunQueue extends RunList implements Heap<RunEntry> {
-  items: RunEntry[] = NONE;
-
-  get head(): RunEntry | undefined {
-    const back = this.items[0];
-    return back && (!this.first || back.number < this.first.number) ? back : this.first;
-  }
-
-  compare(a: RunEntry, b: RunEntry): number {
-    return a.number - b.number;
-  }
-
-  override push(run: RunEntry): void {
-    if (!this.last || this.last.number < run.number) super.push(run);
-    else {
-      if (this.items === NONE) this.items = [];
-      push(this, run);
-    }
-  }
-
-  override remove(run: RunEntry): void {
-    if (run.pos < 0) super.remove(run);
-    else remove(this, run);
-  }
-
-  /** Oldest first; slow. */
-  sorted(): readonly RunEntry[] {
-    return [...this, ...this.items].sort(this.compare);
-  }
-}
-
-const NONE: RunEntry[] = [];

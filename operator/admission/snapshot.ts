@@ -1,6 +1,7 @@
 // A picture of the tree at one moment, for people: nothing in it can change the tree, and the tree changes nothing in it.
-// It costs by branches and followers, not by waiting runs. Branches stand in order of opening, classes in the order in which they were named.
-import { type BranchEntry, Brood } from './branch.ts';
+// It costs by branches and runs in flight, not by waiting runs. Branches stand in order of opening, classes in the order in which they were
+// named.
+import { type BranchEntry, below } from './branch.ts';
 import type { Rooms } from './rooms.ts';
 import type { Limits } from './types.ts';
 
@@ -11,7 +12,7 @@ export interface BranchSnapshot {
   readonly name: string;
   /** Slots that its subtree holds; a loan counts once (A7). */
   readonly heldSlots: number;
-  /** What the serving rule compares: slots, bytes, or thousandths of the dominant share (A11). */
+  /** What the serving rule compares: slots, bytes, or billionths of the dominant share (A11). */
   readonly held: number;
   readonly weight: number;
   readonly executing: number;
@@ -42,8 +43,8 @@ export function snapshotOf(pool: BranchEntry, slots: number, rooms: Rooms): Tree
 }
 
 function branchSnapshot(branch: BranchEntry): BranchSnapshot {
-  const { number, name, heldSlots, held, weight, executing, inFlight, waiting, rows, bytes, limits } = branch;
-  const children = [...branch.children].filter((child) => !(child instanceof Brood)).map(branchSnapshot);
+  const { number, name, heldSlots, held, weight, waiting, since, rows, bytes, limits } = branch;
+  const runs = [...below(branch)].flatMap(({ others }) => [...others]);
   return {
     number,
     kind: branch.kind === 'brood' ? 'update' : branch.kind,
@@ -51,21 +52,14 @@ function branchSnapshot(branch: BranchEntry): BranchSnapshot {
     heldSlots,
     held,
     weight,
-    executing,
-    inFlight,
+    executing: runs.filter(({ isExecuting }) => isExecuting).length,
+    inFlight: runs.filter(({ state }) => state === 'granted').length,
     waiting,
-    following: followingBelow(branch),
-    ...(waiting > 0 && { since: branch.since }),
+    following: runs.filter(({ state }) => state === 'following').length,
+    ...(waiting > 0 && { since }),
     rows,
     bytes,
-    ...(limits && { limits: { ...limits } }),
-    children,
+    ...(limits && { limits }),
+    children: [...branch.children].filter(({ kind }) => kind !== 'brood').map(branchSnapshot),
   };
-}
-
-function followingBelow(branch: BranchEntry): number {
-  if (branch instanceof Brood) return [...branch.followers].length;
-  let following = 0;
-  for (const child of branch.children) following += followingBelow(child);
-  return following;
 }

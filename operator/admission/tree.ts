@@ -9,29 +9,20 @@
 //   A6. No call takes a slot from a run in flight: lowered limits, rooms and weights wait for runs to end.
 //   A10, A13. Nothing to do here: a delete is a run like any other, and who parks or backs off has released its run.
 import { auditOf } from './audit.ts';
-import { BranchEntry, Brood, below, firstRun, type Lane, needOf } from './branch.ts';
+import { BranchEntry, below } from './branch.ts';
 import { checkedLimits, checkedLoad, checkedSlots, checkedWeight, entryOf, loanOf, nameOf, runOf } from './checks.ts';
 import { costOf } from './cost.ts';
 import { type Explanation, explanationOf, type RunHistory } from './explain.ts';
-import { EARLIER, EITHER, LATER } from './heap.ts';
-import { isHolding, OVERTAKES_MAX, owe, stopperOf } from './limits.ts';
+import { needOf } from './lane.ts';
+import { isBelowShares, stopperOf } from './limits.ts';
 import type { Loan } from './loan.ts';
 import { refuse } from './refuse.ts';
 import { Rooms } from './rooms.ts';
 import { fewestHeldFirst, type ServingRule } from './rules.ts';
-import { type Load, NO_LOAD, RunEntry } from './run.ts';
+import { NO_LOAD, RunEntry } from './run.ts';
 import { snapshotOf, type TreeSnapshot } from './snapshot.ts';
-import type {
-  Branch,
-  Limits,
-  Released,
-  Removed,
-  Requested,
-  RequestOptions,
-  Run,
-  SourceOptions,
-  TreeOptions,
-} from './types.ts';
+import type * as Said from './types.ts';
+import type { Branch, Limits, RequestOptions, Run } from './types.ts';
 
 export class AdmissionTree {
   readonly #pool: BranchEntry;
@@ -47,18 +38,23 @@ export class AdmissionTree {
   readonly #twins = new Map<string, RunEntry[]>();
   /** Whether a limit was ever set: without, nobody is asked. */
   #isLimited = false;
-  /** Branches that hold for a run (M3). */
-  readonly #holding = new Set<BranchEntry>();
+  /** Branches that are closed for a run (M3). */
+  readonly #closed = new Set<BranchEntry>();
   /** By need: whether a run could start now. Written by `#next`. */
   readonly #isOpen: boolean[] = [];
 
-  constructor(options: TreeOptions) {
+  constructor(options: Said.TreeOptions) {
     this.#rule = options.rule ?? fewestHeldFirst;
     this.#slots = checkedSlots(options.slots);
     this.#rooms = new Rooms(options.rooms ?? {});
-    this.#costOf = costOf(options.cost ?? 'slots', options, () => this.#slots);
     this.#pool = new BranchEntry(0, 'pool', 'pool', undefined, this.#rule);
-    if (options.limits) this.#limit(this.#pool, options.limits);
+    const { milliCards } = options;
+    this.#costOf = costOf(options.cost ?? 'slots', () => ({
+      slots: this.#slots,
+      bytes: this.#pool.limits?.bytes,
+      milliCards,
+    }));
+    this.#limit(this.#pool, options.limits ?? {});
   }
 
   /** Runs that execute now: those in flight less the parents that wait (A4). */
@@ -78,33 +74,35 @@ export class AdmissionTree {
   // ---- branches ---------------------------------------------------------------------------------------------------
 
   /** Opens a live source under the pool, or under the live source whose update mounted it. */
-  openSource(parent: Branch, name: string, options: SourceOptions = {}): Branch {
-    const source = this.#open('source', name, entryOf(parent));
-    source.weight = checkedWeight(options.weight ?? 1);
-    if (options.mountedBy) source.mounter = loanOf(runOf(options.mountedBy));
-    if (options.limits) this.#limit(source, options.limits);
+  openSource(parent: Branch, name: string, { weight = 1, limits = {}, mountedBy }: Said.SourceOptions = {}): Branch {
+    checkedWeight(weight);
+    const mounter = mountedBy && loanOf(runOf(mountedBy));
+    const source = this.#open('source', name, entryOf(parent), mounter);
+    mounter?.mounted.push(source);
+    source.weight = weight;
+    this.#limit(source, limits);
     return source;
   }
 
   /** Opens an update of the Pipeline (under the pool) or of a live source. */
   openUpdate(parent: Branch, name: string): Branch {
-    return this.#open('update', name, entryOf(parent));
+    const above = entryOf(parent);
+    return this.#open('update', name, above, above.ownLoan);
   }
 
   /**
    * Takes a branch out of the tree, such as a finished update. What waits or follows below it is withdrawn; what is in flight keeps its
    * slot, and its place in the counts, until it is released.
    */
-  remove(branch: Branch): Removed {
+  remove(branch: Branch): Said.Removed {
     const top = entryOf(branch);
     if (top === this.#pool) refuse('the pool cannot be removed');
-    const withdrawn: RunEntry[] = [];
     const branches = [...below(top)];
-    for (const entry of branches) {
-      entry.isRemoved = true;
-      if (entry instanceof Brood) withdrawn.push(...entry.waiters());
-    }
-    withdrawn.sort((a, b) => a.number - b.number);
+    const withdrawn = branches
+      .flatMap((entry) => [...entry.waiters(), ...entry.others])
+      .filter(({ state }) => state !== 'granted')
+      .sort((a, b) => a.number - b.number);
+    for (const entry of branches) entry.isRemoved = true;
     for (const run of withdrawn) this.#withdraw(run);
     for (const entry of branches.reverse()) this.#prune(entry);
     return { withdrawn, granted: this.#serve() };
@@ -114,14 +112,13 @@ export class AdmissionTree {
 
   setSlots(slots: number): readonly Run[] {
     this.#slots = checkedSlots(slots);
-    if (this.#costOf) for (const branch of [...below(this.#pool)].reverse()) this.#resettle(branch);
+    this.#weighAgain();
     return this.#serve();
   }
 
   /** Runs that a class of runner can execute at once (A12). */
   setRoom(runnerClass: string, size: number): readonly Run[] {
     this.#rooms.resize(runnerClass, size);
-    for (const branch of this.#holding) this.#resettle(branch);
     return this.#serve();
   }
 
@@ -130,26 +127,26 @@ export class AdmissionTree {
     const entry = entryOf(source);
     if (entry.kind !== 'source') refuse(`only a live source has a weight, not ${nameOf(entry)}`);
     entry.weight = checkedWeight(weight);
-    this.#resettle(entry);
+    this.#settle(entry);
   }
 
   /** Limits of the pool or of a live source; absent ones are lifted. */
   setLimits(branch: Branch, limits: Limits): readonly Run[] {
     this.#limit(entryOf(branch), limits);
+    if (branch === this.#pool) this.#weighAgain();
     return this.#serve();
   }
 
   /** Limits of a nested iteration: of what the children of this run have in flight. */
   limitChildren(parent: Run, limits: Limits): readonly Run[] {
-    const run = runOf(parent);
-    this.#limit(this.#broodOf(run.brood.update, run), limits);
+    this.#limit(this.#broodOf(runOf(parent)), limits);
     return this.#serve();
   }
 
   // ---- runs -------------------------------------------------------------------------------------------------------
 
   /** Asks for a slot. The run is granted now, or waits, or follows another run of its component. */
-  request(update: Branch, options: RequestOptions = {}): Requested {
+  request(update: Branch, options: RequestOptions = {}): Said.Requested {
     const run = this.#newRun(entryOf(update), options);
     if (this.#leaderOf(run)) this.#follow(run);
     else this.#queue(run);
@@ -181,12 +178,12 @@ export class AdmissionTree {
   }
 
   /** Gives a granted run back. `succeeded`: its outcome also serves followers of its version (A9). */
-  release(granted: Run, ending: 'succeeded' | 'failed'): Released {
+  release(granted: Run, ending: 'succeeded' | 'failed'): Said.Released {
     const run = runOf(granted);
     if (run.state !== 'granted') refuse(`run ${run.number} is ${run.state}: there is nothing to release`);
     this.#end(run);
     const reused = run.component === undefined ? NOBODY : this.#settleTwins(run, ending);
-    this.#prune(run.brood);
+    this.#prune(run.branch);
     return { granted: this.#serve(), reused };
   }
 
@@ -200,16 +197,14 @@ export class AdmissionTree {
 
   /** The run lends to no further child: those that wait for its loan wait for the pool. A child that borrows keeps the slot. */
   closeLoan(lender: Run): readonly Run[] {
-    this.#close(loanOf(runOf(lender))); // also of a run that has not lent yet
+    this.#closeLoan(loanOf(runOf(lender))); // also of a run that has not lent yet
     return this.#serve();
   }
 
   /** Why a run waits and who comes first; `history` gives it a time. Costs by its update's waiting runs and the branches beside its path. */
   explain(run: Run, history?: RunHistory): Explanation {
     const entry = runOf(run);
-    const twins = entry.component === undefined ? [] : (this.#twins.get(entry.component) ?? []);
-    const leader = twins.find(({ state }) => state === 'granted');
-    return explanationOf(entry, this.#rooms, leader, this.#slots, history);
+    return explanationOf(entry, this.#rooms, this.#leaderOf(entry), this.#slots, history);
   }
 
   /** A picture for people: cheap, and apart from what the tree does next. */
@@ -224,69 +219,66 @@ export class AdmissionTree {
 
   // ---- serving ----------------------------------------------------------------------------------------------------
 
-  /** A2, A5: grants until nobody waits who is eligible. Each turn starts a run or stops a branch, so it ends. */
+  /** A5: grants until nobody waits who is eligible. Each turn starts a run or closes a branch, so it ends. */
   #serve(): readonly Run[] {
     let granted: Run[] | undefined;
-    for (let run = this.#next(); run; run = this.#next()) {
+    for (let run = this.#next(); run !== undefined; run = this.#next()) {
       const stopper = this.#isLimited ? stopperOf(run) : undefined;
-      if (stopper) this.#stop(stopper, run);
+      if (stopper !== undefined) this.#close(stopper, run);
       else {
         this.#start(run);
-        if (granted) granted.push(run);
-        else granted = [run];
+        if (granted === undefined) granted = [run];
+        else granted.push(run);
       }
     }
     return granted ?? NOBODY;
   }
 
-  /** A12: with room in its class a run can start on an idle loan, and on a slot from the pool while one is free. */
+  /** A12: with room in its class a run can start on its lender's idle loan, and on a slot from the pool while one is free. */
   #next(): RunEntry | undefined {
     if (this.#pool.waiting === 0) return undefined;
     const isSlotFree = this.#pool.heldSlots < this.#slots;
-    const mayLend = this.#pool.executing < this.#slots; // always so, but while more is held than a lowered limit (A4)
+    const mayLend = this.#rooms.executing < this.#slots; // always so, but while more is held than a lowered limit (A4)
     for (const room of this.#rooms.all) {
       const hasRoom = this.#rooms.hasRoom(room);
       this.#isOpen[needOf(room, false)] = hasRoom && isSlotFree;
       this.#isOpen[needOf(room, true)] = hasRoom && mayLend;
     }
-    return this.#firstHeldFor() ?? firstRun(this.#pool, this.#isOpen);
+    const first = this.#first();
+    return first !== undefined || this.#closed.size === 0 ? first : this.#firstBesideClosed();
   }
 
-  /** M3: a run that a branch holds for goes before all others, as soon as it can start. */
-  #firstHeldFor(): RunEntry | undefined {
-    if (this.#holding.size === 0) return undefined;
-    for (const { owed } of this.#holding)
-      if (owed && this.#isOpen[owed.run.lane.need] && !stopperOf(owed.run)) return owed.run;
-    return undefined;
-  }
-
-  /** M2. */
-  #stop(branch: BranchEntry, run: RunEntry): void {
-    const lane = branch === run.brood ? run.lane : branch.laneFor(run.lane.need);
-    lane.isStopped = true;
-    if (!isHolding(branch)) owe(branch, run);
-    for (let above: BranchEntry | undefined = branch; above; above = above.parent) above.settle(EITHER);
+  /** A2: down from the pool, at each level to the branch that is served first among those with a run for an open need. */
+  #first(): RunEntry | undefined {
+    let branch: BranchEntry | undefined = this.#pool.isStopped ? undefined : this.#pool;
+    while (branch !== undefined && branch.kind !== 'update') {
+      const { closedFor } = branch;
+      if (closedFor !== undefined && this.#canStart(closedFor)) return closedFor; // M3, M4
+      branch = branch.firstLane(this.#isOpen)?.branch;
+    }
+    const run = branch?.oldestRun(this.#isOpen);
+    const closedFor = run?.branch.closedFor;
+    return closedFor !== undefined && this.#canStart(closedFor) ? closedFor : run;
   }
 
   /** The one place where a run gets a slot: its lender's idle loan (A7), else one of the pool's. */
   #start(run: RunEntry): void {
-    const { brood } = run;
-    const { loan } = brood;
+    const { branch } = run;
+    const { loan } = branch;
     if (loan?.isIdle) {
       loan.borrower = run;
       run.borrowed = loan;
     }
     run.state = 'granted';
     run.isExecuting = true;
-    run.lane.runs?.remove(run);
-    brood.granted.push(run);
-    this.#sequence++;
-    this.#recount(brood, run.load, -1, run.borrowed ? 0 : 1, 1, 1);
-    loan?.lineUp(run.lane, run.room);
+    run.lane.remove(run);
+    branch.others.add(run);
     run.room = this.#rooms.choose(run.room);
     run.room.used++;
-    if (this.#isLimited) this.#settleOwed(run);
-    if (loan) this.#pace(loan);
+    this.#sequence++;
+    this.#recount(branch, -1, run.borrowed === undefined ? 1 : 0, run.load, 1, 1);
+    if (loan !== undefined) this.#pace(loan);
+    if (this.#closed.size > 0) this.#reopen(run, branch);
     if (run.component !== undefined) this.#makeTwinsFollow(run);
   }
 
@@ -295,45 +287,30 @@ export class AdmissionTree {
     run.state = 'ended';
     run.isExecuting = false;
     run.room.used += executing;
-    run.brood.granted.remove(run);
-    if (run.borrowed && this.#pool.heldSlots > this.#slots) this.#swapSlot(run, run.borrowed);
-    this.#recount(run.brood, run.load, 0, this.#passSlotOn(run) ? -1 : 0, -1, executing);
-    if (run.loan) this.#close(run.loan);
-    if (run.borrowed) this.#pace(run.borrowed);
+    run.branch.others.remove(run);
+    this.#recount(run.branch, 0, this.#passSlotOn(run) ? -1 : 0, run.load, -1, executing);
+    if (run.loan !== undefined) this.#closeLoan(run.loan);
+    if (run.borrowed !== undefined) this.#pace(run.borrowed);
     run.borrowed = undefined;
-    if (run.brood.loan) this.#pend(run.brood.loan, -1);
-  }
-
-  /**
-   * A4: while more is held than the limit, after a take-over or since it was lowered, a loan goes on to a sibling that has a slot of its own,
-   * and that slot goes back; lent to one that waits, it would keep too many executing.
-   */
-  #swapSlot(run: RunEntry, loan: Loan): void {
-    for (const sibling of run.brood.granted) {
-      if (sibling.borrowed) continue;
-      sibling.borrowed = loan;
-      loan.borrower = sibling;
-      run.borrowed = undefined;
-      return;
-    }
+    if (run.branch.loan !== undefined) this.#pend(run.branch.loan, -1);
   }
 
   /** A7: a borrower keeps the slot of a parent that ends. True: the run's own slot leaves its branch. */
   #passSlotOn(run: RunEntry): boolean {
     const borrower = run.loan?.borrower;
     const lender = run.borrowed;
-    if (lender) lender.borrower = borrower;
-    if (borrower) {
+    if (lender !== undefined) lender.borrower = borrower;
+    if (borrower !== undefined) {
       borrower.borrowed = lender;
       (run.loan as Loan).borrower = undefined;
-      if (!lender) this.#recount(borrower.brood, NO_LOAD, 0, 1, 0, 0);
+      if (lender === undefined) this.#recount(borrower.branch, 0, 1);
     }
-    return !lender;
+    return lender === undefined;
   }
 
   // ---- loans (A7, A8) ---------------------------------------------------------------------------------------------
 
-  #close(loan: Loan): void {
+  #closeLoan(loan: Loan): void {
     loan.isOpen = false;
     this.#pace(loan);
     if (loan.brood) this.#prune(loan.brood);
@@ -350,23 +327,22 @@ export class AdmissionTree {
     const { lender } = loan;
     const executes = lender.state === 'granted' && !loan.isWaiting;
     if (executes !== lender.isExecuting) {
+      const executing = executes ? 1 : -1;
       lender.isExecuting = executes;
-      lender.room.used += executes ? 1 : -1;
-      this.#recount(lender.brood, lender.load, 0, 0, 0, executes ? 1 : -1);
+      lender.room.used += executing;
+      this.#recount(lender.branch, 0, 0, lender.load, 0, executing);
     }
     for (const room of this.#rooms.all) {
       const before = loan.offered[room.number];
-      const now = loan.isIdle ? loan.firstOf(room) : undefined;
+      const now = loan.isIdle ? loan.firstFor(room) : undefined;
       if (now === before) continue;
       loan.offered[room.number] = now;
-      if (before) this.#reneed(before, needOf(room, false));
-      if (now) this.#reneed(now, needOf(room, true));
+      for (const lane of [before, now]) {
+        if (!lane) continue;
+        lane.isOffered = lane === now;
+        this.#settle(lane.branch);
+      }
     }
-  }
-
-  #reneed(lane: Lane, need: number): void {
-    lane.become(need);
-    this.#resettle(lane.branch);
   }
 
   // ---- waiting ----------------------------------------------------------------------------------------------------
@@ -374,11 +350,13 @@ export class AdmissionTree {
   #newRun(update: BranchEntry, options: RequestOptions): RunEntry {
     if (update.kind !== 'update') refuse(`a run is requested for an update, not for ${nameOf(update)}`);
     if (update.isRemoved) refuse(`${nameOf(update)} was removed and takes no more requests`);
+    const load = checkedLoad(options);
     const lender = options.lender && runOf(options.lender);
     if (lender && lender.update !== update) refuse('a lender belongs to the update of its children');
+    const branch = lender ? this.#broodOf(lender) : update;
     const room = this.#rooms.named(options.runnerClass);
-    const run = new RunEntry(++this.#sequence, this.#broodOf(update, lender), room, checkedLoad(options), options);
-    if (run.brood.loan) this.#pend(run.brood.loan, 1);
+    const run = new RunEntry(++this.#sequence, branch.laneFor(needOf(room, false)), room, load, options);
+    if (branch.loan) this.#pend(branch.loan, 1);
     if (run.component === undefined) return run;
     const twins = this.#twins.get(run.component);
     if (twins) twins.push(run);
@@ -386,43 +364,34 @@ export class AdmissionTree {
     return run;
   }
 
-  #broodOf(update: BranchEntry, lender: RunEntry | undefined): Brood {
-    const loan = lender && loanOf(lender);
-    const known = loan ? loan.brood : update.roots;
-    if (known) return known;
-    const brood = new Brood(++this.#branches, update, loan ?? update.parent?.mounter);
-    if (loan) loan.brood = brood;
-    else update.roots = brood;
-    return brood;
+  /** Where the children of a run stand. */
+  #broodOf(lender: RunEntry): BranchEntry {
+    const loan = loanOf(lender);
+    loan.brood ??= new BranchEntry(++this.#branches, 'brood', lender.update.name, lender.update, undefined, loan);
+    return loan.brood;
   }
 
   #queue(run: RunEntry): void {
     run.state = 'waiting';
-    run.lane.runs?.push(run);
-    this.#recount(run.brood, NO_LOAD, 1, 0, 0, 0);
-    this.#lineUp(run);
+    run.lane.insert(run);
+    this.#recount(run.branch, 1, 0);
+    if (run.branch.loan) this.#pace(run.branch.loan);
   }
 
   #unqueue(run: RunEntry): void {
-    run.lane.runs?.remove(run);
-    this.#recount(run.brood, NO_LOAD, -1, 0, 0, 0);
-    this.#lineUp(run);
-    if (this.#isLimited) this.#settleOwed(run);
-  }
-
-  #lineUp({ brood: { loan }, lane, room }: RunEntry): void {
-    if (!loan) return;
-    loan.lineUp(lane, room);
-    this.#pace(loan);
+    run.lane.remove(run);
+    this.#recount(run.branch, -1, 0);
+    if (run.branch.loan) this.#pace(run.branch.loan);
+    if (this.#closed.size > 0) this.#reopen(run, run.branch);
   }
 
   #withdraw(run: RunEntry): void {
     if (run.state === 'waiting') this.#unqueue(run);
-    else run.brood.followers.remove(run);
+    else run.branch.others.remove(run);
     run.state = 'ended';
     if (run.component !== undefined) this.#forget(run, run.component);
-    if (run.brood.loan) this.#pend(run.brood.loan, -1);
-    this.#prune(run.brood);
+    if (run.branch.loan) this.#pend(run.branch.loan, -1);
+    this.#prune(run.branch);
   }
 
   // ---- one execution of a component at a time (A9) ----------------------------------------------------------------
@@ -433,7 +402,7 @@ export class AdmissionTree {
 
   #follow(run: RunEntry): void {
     run.state = 'following';
-    run.brood.followers.push(run);
+    run.branch.others.add(run);
   }
 
   #makeTwinsFollow(run: RunEntry): void {
@@ -455,7 +424,7 @@ export class AdmissionTree {
         this.#withdraw(twin);
         reused.push(twin);
       } else {
-        twin.brood.followers.remove(twin);
+        twin.branch.others.remove(twin);
         this.#sequence++;
         this.#queue(twin);
       }
@@ -471,60 +440,94 @@ export class AdmissionTree {
     return others;
   }
 
-  // ---- counts, limits, branches -------------------------------------------------------------------------------------
-
-  /** A3: the one writer of counts, for a branch and all above it; keeps the order of waiting in step with them. */
-  #recount(from: BranchEntry, load: Load, waiting: number, slots: number, inFlight: number, executing: number): void {
-    const direction = slots < 0 ? EARLIER : slots > 0 ? LATER : EITHER; // R3
-    for (let branch: BranchEntry | undefined = from; branch; branch = branch.parent) {
-      branch.waiting += waiting;
-      if (waiting > 0 && branch.waiting === 1) branch.since = this.#sequence;
-      branch.heldSlots += slots;
-      if (slots > 0) branch.servedAt = this.#sequence;
-      branch.inFlight += inFlight;
-      branch.executing += executing;
-      if (load !== NO_LOAD) branch.countLoad(load, inFlight, executing);
-      branch.held = this.#costOf ? this.#costOf(branch) : branch.heldSlots;
-      if (this.#isLimited) branch.unstop();
-      branch.settle(direction);
-    }
-  }
-
-  /** Keys, limits or needs changed, and no count. */
-  #resettle(from: BranchEntry): void {
-    this.#recount(from, NO_LOAD, 0, 0, 0, 0);
-  }
+  // ---- limits (A11; M1 to M4 in limits.ts) ----------------------------------------------------------------------------
 
   #limit(branch: BranchEntry, limits: Limits): void {
     branch.limits = checkedLimits(limits);
-    this.#isLimited = true;
-    this.#resettle(branch);
+    branch.isStopped = false;
+    this.#isLimited ||= branch.limits !== undefined;
+    this.#settle(branch);
   }
 
-  /** M3: a run started or gave up; what branches on its path owe was overtaken, or is owed no more. */
-  #settleOwed(run: RunEntry): void {
-    for (let branch: BranchEntry | undefined = run.brood; branch; branch = branch.parent) {
-      const { owed } = branch;
-      if (owed?.run === run) {
-        branch.owed = undefined;
-        this.#holding.delete(branch);
-      } else if (owed && run.state === 'granted' && run.load !== NO_LOAD && ++owed.overtaken >= OVERTAKES_MAX)
-        this.#holding.add(branch);
+  /** M2: for this run and at this branch; not further out, where it would pass. */
+  #close(branch: BranchEntry, run: RunEntry): void {
+    if (branch.parent) this.#reopen(run, branch.parent);
+    branch.closedFor = run;
+    branch.isStopped = true;
+    this.#closed.add(branch);
+    for (let above: BranchEntry | undefined = branch; above; above = above.parent) above.settle();
+  }
+
+  /** The run has started, gave up, or is closed for further down. */
+  #reopen(run: RunEntry, from: BranchEntry): void {
+    for (let branch: BranchEntry | undefined = from; branch; branch = branch.parent) {
+      if (branch.closedFor !== run) continue;
+      branch.closedFor = undefined;
+      branch.isStopped = false;
+      this.#closed.delete(branch);
+      this.#settle(branch);
     }
   }
 
-  #open(kind: 'source' | 'update', name: string, parent: BranchEntry): BranchEntry {
+  /** M3: whether it has all that it needs, apart from limits. */
+  #canStart(run: RunEntry): boolean {
+    const { lane, branch } = run;
+    if (this.#isOpen[lane.need] && isBelowShares(branch)) return true;
+    return lane.first === run && this.#isOpen[lane.need + 1] === true && branch.laneFor(lane.need + 1).isOffered;
+  }
+
+  /** M3: branches whose run could not start anyway hold nobody up. */
+  #firstBesideClosed(): RunEntry | undefined {
+    const idle = [...this.#closed].filter(
+      ({ isStopped, closedFor }) => isStopped && closedFor && !this.#canStart(closedFor),
+    );
+    for (const branch of idle) {
+      branch.isStopped = false;
+      this.#settle(branch);
+    }
+    return idle.length > 0 ? this.#first() : undefined;
+  }
+
+  // ---- counts and branches --------------------------------------------------------------------------------------------
+
+  /** A3: the one writer of counts, for a branch and all above it; keeps the order of waiting in step with them. */
+  #recount(from: BranchEntry, waiting: number, slots: number, load = NO_LOAD, inFlight = 0, executing = 0): void {
+    for (let branch: BranchEntry | undefined = from; branch !== undefined; branch = branch.parent) {
+      if (waiting > 0 && branch.waiting === 0) branch.since = this.#sequence;
+      branch.waiting += waiting;
+      branch.heldSlots += slots;
+      if (slots > 0) branch.servedAt = this.#sequence;
+      if (load !== NO_LOAD) branch.countLoad(load, inFlight, executing);
+      branch.held = this.#costOf === undefined ? branch.heldSlots : this.#costOf(branch);
+      branch.settle();
+    }
+  }
+
+  /** Something else changed that decides its place, or that of a branch above. */
+  #settle(from: BranchEntry): void {
+    this.#recount(from, 0, 0);
+  }
+
+  /** The capacity that dominant shares are parts of has changed. */
+  #weighAgain(): void {
+    if (this.#costOf) for (const branch of below(this.#pool)) this.#settle(branch);
+  }
+
+  #open(kind: 'source' | 'update', name: string, parent: BranchEntry, mounter: Loan | undefined): BranchEntry {
     if (parent.kind === 'update' || parent.isRemoved) refuse(`a ${kind} cannot be opened under ${nameOf(parent)}`);
-    const branch = new BranchEntry(++this.#branches, kind, name, parent, kind === 'source' ? this.#rule : undefined);
+    const rule = kind === 'source' ? this.#rule : undefined;
+    const branch = new BranchEntry(++this.#branches, kind, name, parent, rule, mounter);
     branch.slotsMax = this.#rule.slotsMax?.(name) ?? branch.slotsMax;
-    this.#isLimited ||= branch.slotsMax < Number.MAX_SAFE_INTEGER;
     return branch;
   }
 
   /** Lets go of branches that take no more requests and have come to rest. */
   #prune(from: BranchEntry): void {
-    for (let branch = from; branch.parent && branch.isGone; branch = branch.parent)
+    for (let branch = from; branch.parent !== undefined && branch.isGone; branch = branch.parent) {
       branch.parent.children.delete(branch);
+      const mounted = branch.kind === 'source' ? (branch.ownLoan?.mounted ?? []) : [];
+      if (mounted.includes(branch)) mounted.splice(mounted.indexOf(branch), 1);
+    }
   }
 }
 
