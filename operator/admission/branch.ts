@@ -21,14 +21,19 @@ export class BranchEntry implements Branch {
   readonly parent: BranchEntry | undefined;
   /** One for each need that ever occurred below; few. */
   lanes: Lane | undefined = undefined;
-  /** Slots that the rule lets it hold. */
-  slotsMax = 1_000_000_000;
-  /** A limit stops the run that it is closed for; until what is declared below changes (A11). */
-  isStopped = false;
-  /** The run that must start before others here (M3). */
-  closedFor: RunEntry | undefined = undefined;
+  readonly kind: Branch['kind'];
+  /** Of a live source: the loan of the run that mounted it (A8). Of an update: the same. Of a brood: the parent run's. */
+  readonly ownLoan: Loan | undefined;
   /** Runs in flight here, and runs that follow another of their component (A9). */
   readonly others: RunList;
+  /** Takes no more requests, and goes when its last run has ended. */
+  isRemoved = false;
+  /** A limit stops the run that it is closed for; until what is declared below changes (A11). */
+  isStopped = false;
+  /** Slots that the rule lets it hold. */
+  slotsMax = 1_000_000_000;
+  /** The run that must start before others here (M3). */
+  closedFor: RunEntry | undefined = undefined;
   limits: Limits | undefined = undefined;
   /** Declared by its runs in flight (A11). */
   rows = 0;
@@ -38,16 +43,11 @@ export class BranchEntry implements Branch {
   loaded = 0;
 
   readonly number: number;
-  readonly kind: Branch['kind'];
   readonly name: string;
   /** How its children are served; undefined: in order of arrival. */
   readonly rule: ServingRule | undefined;
   /** In order of opening. */
   children: Set<BranchEntry> = NO_BRANCHES;
-  /** Of a live source: the loan of the run that mounted it (A8). Of an update: the same. Of a brood: the parent run's. */
-  readonly ownLoan: Loan | undefined;
-  /** Takes no more requests, and goes when its last run has ended. */
-  isRemoved = false;
 
   constructor(
     number: number,
@@ -76,8 +76,8 @@ export class BranchEntry implements Branch {
 
   /** Takes no more requests, and nothing below it waits, follows or is in flight. */
   get isGone(): boolean {
-    if (this.waiting > 0 || this.children.size > 0 || this.others.first !== undefined) return false;
-    return this.isRemoved || (this.kind === 'brood' && this.ownLoan?.lender.state === 'ended');
+    const isClosing = this.isRemoved || (this.kind === 'brood' && this.ownLoan?.lender.state === 'ended');
+    return isClosing && this.waiting === 0 && this.children.size === 0 && this.others.first === undefined;
   }
 
   /** The lane for a need, made when it first occurs. */
@@ -109,8 +109,8 @@ export class BranchEntry implements Branch {
   }
 
   /** Puts its lanes where they belong now. */
-  settle(): void {
-    for (let lane = this.lanes; lane !== undefined; lane = lane.sibling) lane.settle();
+  settle(holdsLess = false): void {
+    for (let lane = this.lanes; lane !== undefined; lane = lane.sibling) lane.settle(holdsLess);
   }
 
   countLoad(load: Load, inFlight: number, executing: number): void {

@@ -61,7 +61,7 @@ export function explanationOf(
   const olderRuns = olderThan(run);
   const ahead = levels.reduce((sum, level) => sum + level.ahead.length, 0);
   const common = { levels, olderRuns, grantsBefore: olderRuns + ahead };
-  if (!rooms.hasRoom(run.room)) return { ...common, waitsFor: 'class', of: run.room.name ?? 'any' };
+  if (!rooms.hasRoom(run.room.number)) return { ...common, waitsFor: 'class', of: run.room.name ?? 'any' };
   const stopper = stopperOf(run);
   if (stopper) return { ...common, waitsFor: 'limit', of: stopper.name };
   return { ...common, waitsFor: 'slot', ...estimateOf(common.grantsBefore, slots, history) };

@@ -50,9 +50,11 @@ export class Rooms {
     this.#isSized = true;
   }
 
-  hasRoom(room: Room): boolean {
-    const { used, size } = this.choose(room);
-    return used < size || (room.number === 0 && !this.#isSized);
+  /** For a run of the class with this number. */
+  hasRoom(number: number): boolean {
+    if (number === 0 && !this.#isSized) return true;
+    const { used, size } = this.choose(this.#all[number] as Room);
+    return used < size;
   }
 
   /** Whose room a run takes: its class's; for "any" the one with the most, the first named among equals. Until one is sized, nobody's. */

@@ -15,22 +15,22 @@ export const NO_LOAD: Load = { rows: 0, bytes: 0, milliCards: 0 };
 
 export class RunEntry implements Run {
   state: RunState = 'waiting';
-  isExecuting = false;
-  readonly number: number;
   /** The queue that it waits in: of its branch and its class. */
   readonly lane: Lane;
-  prev: RunEntry | undefined = undefined;
-  next: RunEntry | undefined = undefined;
-  readonly load: Load;
-  readonly component: string | undefined;
-  readonly version: string | undefined;
-  readonly of: unknown;
   /** The class that it asked for; once granted, the class whose room it takes (A12). */
   room: Room;
   /** The loan that it uses. Granted without one: the slot is its own (A7). */
   borrowed: Loan | undefined = undefined;
   /** The loan that it gives, made when it mounts its first child. */
   loan: Loan | undefined = undefined;
+  prev: RunEntry | undefined = undefined;
+  next: RunEntry | undefined = undefined;
+  isExecuting = false;
+  readonly load: Load;
+  readonly component: string | undefined;
+  readonly number: number;
+  readonly version: string | undefined;
+  readonly of: unknown;
 
   constructor(number: number, lane: Lane, room: Room, load: Load, options: RequestOptions) {
     this.number = number;

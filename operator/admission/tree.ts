@@ -59,7 +59,7 @@ export class AdmissionTree {
 
   /** Runs that execute now: those in flight less the parents that wait (A4). */
   get executing(): number {
-    return this.#pool.executing;
+    return this.#rooms.executing;
   }
 
   get pool(): Branch {
@@ -236,15 +236,15 @@ export class AdmissionTree {
 
   /** A12: with room in its class a run can start on its lender's idle loan, and on a slot from the pool while one is free. */
   #next(): RunEntry | undefined {
-    if (this.#pool.waiting === 0) return undefined;
     const isSlotFree = this.#pool.heldSlots < this.#slots;
-    const mayLend = this.#rooms.executing < this.#slots; // always so, but while more is held than a lowered limit (A4)
-    for (const room of this.#rooms.all) {
-      const hasRoom = this.#rooms.hasRoom(room);
-      this.#isOpen[needOf(room, false)] = hasRoom && isSlotFree;
-      this.#isOpen[needOf(room, true)] = hasRoom && mayLend;
+    let isAnyOpen = false;
+    for (let lane = this.#pool.lanes; lane !== undefined; lane = lane.sibling) {
+      // Slots may only be lent while no more than the limit execute: always so, but after the limit was lowered (A4).
+      const isOpen = lane.isLoan ? this.#rooms.executing < this.#slots : isSlotFree;
+      this.#isOpen[lane.need] = isOpen && this.#rooms.hasRoom(lane.need >> 1);
+      isAnyOpen ||= isOpen && lane.items.length > 0;
     }
-    const first = this.#first();
+    const first = isAnyOpen ? this.#first() : undefined;
     return first !== undefined || this.#closed.size === 0 ? first : this.#firstBesideClosed();
   }
 
@@ -257,7 +257,7 @@ export class AdmissionTree {
       branch = branch.firstLane(this.#isOpen)?.branch;
     }
     const run = branch?.oldestRun(this.#isOpen);
-    const closedFor = run?.branch.closedFor;
+    const closedFor = this.#closed.size > 0 ? run?.branch.closedFor : undefined;
     return closedFor !== undefined && this.#canStart(closedFor) ? closedFor : run;
   }
 
@@ -339,7 +339,7 @@ export class AdmissionTree {
       loan.offered[room.number] = now;
       for (const lane of [before, now]) {
         if (!lane) continue;
-        lane.isOffered = lane === now;
+        lane.queue = lane === now ? lane.branch.laneFor(lane.need - 1) : undefined;
         this.#settle(lane.branch);
       }
     }
@@ -473,7 +473,7 @@ export class AdmissionTree {
   #canStart(run: RunEntry): boolean {
     const { lane, branch } = run;
     if (this.#isOpen[lane.need] && isBelowShares(branch)) return true;
-    return lane.first === run && this.#isOpen[lane.need + 1] === true && branch.laneFor(lane.need + 1).isOffered;
+    return lane.first === run && this.#isOpen[lane.need + 1] === true && branch.laneFor(lane.need + 1).queue === lane;
   }
 
   /** M3: branches whose run could not start anyway hold nobody up. */
@@ -499,7 +499,7 @@ export class AdmissionTree {
       if (slots > 0) branch.servedAt = this.#sequence;
       if (load !== NO_LOAD) branch.countLoad(load, inFlight, executing);
       branch.held = this.#costOf === undefined ? branch.heldSlots : this.#costOf(branch);
-      branch.settle();
+      branch.settle(slots < 0);
     }
   }
 
