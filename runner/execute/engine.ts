@@ -28,6 +28,7 @@ import { executeLive } from './module-live.ts';
 import { Notes } from './notes.ts';
 import { executePipeline } from './pipeline.ts';
 import { compilePlan } from './plan.ts';
+import { Portions } from './portions.ts';
 import type { ComponentRef, Intent, MemoEntry, Opened, PipelinePlan, SourcePlan, StateStore } from './ports.ts';
 import { Run } from './run.ts';
 import type { Services } from './services.ts';
@@ -38,6 +39,8 @@ import { executeWatch } from './watch.ts';
 
 const OPEN_BATCH_MAX = 500;
 const MEMO_BATCH_MAX = 2_000;
+/** Runs that begin in one turn of the event loop. */
+const STARTS_MAX = 128;
 
 export interface EngineOptions {
   /** Opened by the wiring. */
@@ -64,6 +67,7 @@ export class Engine implements Runner {
   readonly #services: Services;
   readonly #endurance: Endurance;
   readonly #runs = new Map<RunNumber, Run>();
+  readonly #starts = new Portions<Run>(STARTS_MAX, (run) => void this.#execute(run));
 
   constructor(options: EngineOptions) {
     this.#services = servicesOf(options);
@@ -98,7 +102,7 @@ export class Engine implements Runner {
     this.#runs.get(run.number)?.cancel('a later attempt of the same run began');
     this.#runs.set(run.number, run);
     this.#endurance.watch();
-    void this.#execute(run);
+    this.#starts.add(run);
   }
 
   cancel(run: RunNumber, why: string): void {

@@ -5,6 +5,7 @@ import { Cancellation } from '../../runner/execute/cancellation.ts';
 import { toRunError } from '../../runner/execute/failure.ts';
 import { WorkFeed } from '../../runner/execute/feed.ts';
 import type { StateStore, WorkEntry } from '../../runner/execute/index.ts';
+import { Portions } from '../../runner/execute/portions.ts';
 import { decideRetry } from '../../runner/execute/retry.ts';
 import { Turns } from '../../runner/execute/turns.ts';
 import { StepError } from '../../runner/sdk/index.ts';
@@ -69,6 +70,44 @@ describe('the feed of work', () => {
       else break;
     }
     expect(seen).toEqual(stored.map(({ seq }) => seq));
+  });
+});
+
+describe('portions', () => {
+  test('P1: what there is room for begins at once, the rest in order and a portion a turn', () => {
+    const turns: (() => void)[] = [];
+    const begun: number[] = [];
+    const begin = (task: number) => begun.push(task);
+    const portions = new Portions<number>(3, begin, (turn) => turns.push(turn));
+    const nextTurn = () => turns.shift()?.();
+    for (let task = 0; task < 7; task += 1) portions.add(task);
+    expect(begun).toEqual([0, 1, 2]);
+    nextTurn();
+    portions.add(7);
+    expect(begun, 'a portion is full again').toEqual([0, 1, 2, 3, 4, 5]);
+    nextTurn();
+    portions.add(8);
+    expect(begun, 'a turn that is not full takes more').toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8]);
+    nextTurn();
+    nextTurn();
+    expect(turns, 'nothing is left to turn for').toEqual([]);
+  });
+
+  test('P1: what a task adds while it begins has its place in the order too', () => {
+    const turns: (() => void)[] = [];
+    const begun: string[] = [];
+    const portions = new Portions<string>(
+      2,
+      (task) => {
+        begun.push(task);
+        if (task.length < 3) portions.add(`${task}x`);
+      },
+      (turn) => turns.push(turn),
+    );
+    portions.add('a');
+    portions.add('b');
+    while (turns.length > 0) turns.shift()?.();
+    expect(begun).toEqual(['a', 'ax', 'axx', 'b', 'bx', 'bxx']);
   });
 });
 
