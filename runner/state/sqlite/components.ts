@@ -66,7 +66,7 @@ export class Components {
 
   /** Inserts rows until one of them has a path that is taken; answers how many it inserted. */
   insertNew(rows: readonly PlacedRow[]): number {
-    return this.#inserter.insert(rows, addCells);
+    return this.#inserter.insert(rows, putCells);
   }
 
   /** Where the row of a path that has none will stand. */
@@ -189,31 +189,29 @@ type Cells = [
 
 function cellsOf(row: PlacedRow): SQLInputValue[] {
   const cells: SQLInputValue[] = [];
-  addCells(cells, row);
+  putCells(cells, 0, row);
   return cells;
 }
 
-function addCells(cells: SQLInputValue[], row: PlacedRow): void {
-  const { epoch, run, attempt } = row.token;
-  cells.push(
-    row.id,
-    row.parent,
-    row.key,
-    row.isItem ? 1 : 0,
-    STATUSES.indexOf(row.status),
-    row.version,
-    row.fingerprint,
-    row.hash,
-    epoch,
-    run,
-    attempt,
-    row.committedAtMs,
-    row.seenAtMs,
-    row.failures,
-    row.losses,
-    row.memoised ? 1 : 0,
-    row.error,
-  );
+/** Writes a row's cells from `at` on, in the order of COLUMNS. */
+function putCells(cells: SQLInputValue[], at: number, row: PlacedRow): void {
+  cells[at] = row.id;
+  cells[at + 1] = row.parent;
+  cells[at + 2] = row.key;
+  cells[at + 3] = row.isItem ? 1 : 0;
+  cells[at + 4] = STATUSES.indexOf(row.status);
+  cells[at + 5] = row.version;
+  cells[at + 6] = row.fingerprint;
+  cells[at + 7] = row.hash;
+  cells[at + 8] = row.token.epoch;
+  cells[at + 9] = row.token.run;
+  cells[at + 10] = row.token.attempt;
+  cells[at + 11] = row.committedAtMs;
+  cells[at + 12] = row.seenAtMs;
+  cells[at + 13] = row.failures;
+  cells[at + 14] = row.losses;
+  cells[at + 15] = row.memoised ? 1 : 0;
+  cells[at + 16] = row.error;
 }
 
 function toRow(cells: unknown): PlacedRow {

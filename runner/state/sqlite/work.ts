@@ -70,9 +70,9 @@ export class WorkList {
   #insertFirsts(offers: readonly NewWork[]): Entered[] {
     const first = this.#lastSeq + 1;
     let seq = this.#lastSeq;
-    const inserted = this.#inserter.insert(offers, (cells, offer) => {
+    const inserted = this.#inserter.insert(offers, (cells, at, offer) => {
       seq += 1;
-      this.#addCells(cells, seq, offer, offer.reprocess === true);
+      this.#putCells(cells, at, seq, offer, offer.reprocess === true);
     });
     this.#lastSeq += inserted;
     return Array.from({ length: inserted }, (_, index) => ({ kind: 'entered', seq: first + index }));
@@ -87,23 +87,21 @@ export class WorkList {
     if (there !== undefined) this.#database.sql(SETTLE).run(there[1], there[2], there[3]);
     const seq = ++this.#lastSeq;
     const reprocess = there?.[7] === 1 || offer.reprocess === true;
-    this.#inserter.insert([offer], (cells) => this.#addCells(cells, seq, offer, reprocess));
+    this.#inserter.insert([offer], (cells, at) => this.#putCells(cells, at, seq, offer, reprocess));
     return there === undefined ? { kind: 'entered', seq } : { kind: 'tookOver', seq, from: this.owners.text(there[3]) };
   }
 
-  #addCells(cells: SQLInputValue[], seq: number, offer: NewWork, reprocess: boolean): void {
-    cells.push(
-      seq,
-      this.#components.parents.ensure(sourcePath(offer.source)),
-      keySegment(offer.key),
-      this.owners.ensure(offer.update),
-      offer.action === 'delete' ? 1 : 0,
-      offer.version,
-      offer.sizeBytes ?? null,
-      reprocess ? 1 : 0,
-      offer.fresh === true ? 1 : 0,
-      offer.seenAtMs,
-    );
+  #putCells(cells: SQLInputValue[], at: number, seq: number, offer: NewWork, reprocess: boolean): void {
+    cells[at] = seq;
+    cells[at + 1] = this.#components.parents.ensure(sourcePath(offer.source));
+    cells[at + 2] = keySegment(offer.key);
+    cells[at + 3] = this.owners.ensure(offer.update);
+    cells[at + 4] = offer.action === 'delete' ? 1 : 0;
+    cells[at + 5] = offer.version;
+    cells[at + 6] = offer.sizeBytes ?? null;
+    cells[at + 7] = reprocess ? 1 : 0;
+    cells[at + 8] = offer.fresh === true ? 1 : 0;
+    cells[at + 9] = offer.seenAtMs;
   }
 
   #find(path: SplitPath): Cells | undefined {
