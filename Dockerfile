@@ -17,7 +17,7 @@ COPY libraries /app/
 COPY app /app/
 
 ENV NODE_ENV=production \
-    NODE_OPTIONS=--enable-source-maps \
+    NODE_OPTIONS="--enable-source-maps --max-semi-space-size=16" \
     HOME=/tmp
 USER 10001:10001
 WORKDIR /app

@@ -1,7 +1,7 @@
 // The engine in one process, as `fairlead dev` runs it, beside CocoIndex and a plain loop doing the same jobs in the same run. Each measurement is
 // a process of its own, so that memory and warmth of one do not show in another.
 import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -165,7 +165,8 @@ class Parts {
     const path = fileURLToPath(new URL(`./${program}`, import.meta.url));
     // Compiled code is kept from part to part, so that stripping types is not measured.
     const env = { ...process.env, NODE_COMPILE_CACHE: join(this.#folder, 'compiled') };
-    const { stdout } = await promisify(execFile)(process.execPath, [path, ...args], { maxBuffer: 1 << 20, env });
+    const options = { maxBuffer: 1 << 20, env };
+    const { stdout } = await promisify(execFile)(process.execPath, [...nodeFlags(), path, ...args], options);
     return JSON.parse(stdout) as Measured;
   }
 
@@ -176,6 +177,12 @@ class Parts {
     mkdirSync(folder);
     return folder;
   }
+}
+
+/** Flags of Node with which users run `fairlead`: those of its first line. */
+function nodeFlags(): string[] {
+  const [firstLine = ''] = readFileSync(new URL('../cli/bin.mjs', import.meta.url), 'utf8').split('\n');
+  return firstLine.split(' ').filter((word) => word.startsWith('--'));
 }
 
 function tellWhat({ files, bytes, kinds }: Corpus, peer: Peer | undefined): void {
