@@ -1,20 +1,22 @@
 // The engine in one process, as `fairlead dev` runs it, beside CocoIndex and a plain loop doing the same jobs in the same run. Each measurement is
 // a process of its own, so that memory and warmth of one do not show in another.
 import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { startPostgres } from '../scripts/postgres.ts';
 import { type Corpus, copyCorpus } from './engine/corpus.ts';
-import { type IndexTimes, Peer } from './peers/cocoindex.ts';
+import { type IndexTimes, Peer, type Times } from './peers/cocoindex.ts';
 import { type Bench, type Result, result } from './report.ts';
 
 const CATCH_UP_ITEMS = 400_000;
 
 export const engine: Bench = async () => {
   const folder = mkdtempSync(join(tmpdir(), 'fl-bench-'));
+  // Root's Postgres runs as nobody, who has to get there.
+  chmodSync(folder, 0o755);
   const postgres = await startServer(join(folder, 'pg'));
   try {
     const parts = new Parts(folder, await Peer.find(), postgres?.url);
@@ -36,20 +38,9 @@ async function startServer(folder: string): Promise<Server | undefined> {
   }
 }
 
-interface ComponentTimes {
-  readonly firstS: number;
-  readonly unchangedS: number;
-  readonly rssMib: number;
-}
-
 interface CatchUp {
   readonly tookS: number;
   readonly growthMib: number;
-}
-
-interface OurIndexTimes extends IndexTimes {
-  readonly firstCpuS: number;
-  readonly rssMib: number;
 }
 
 class Parts {
@@ -64,21 +55,24 @@ class Parts {
     this.#url = url;
   }
 
+  /** Those that FAIRLEAD_BENCH_PARTS names, separated by commas; all where it is not set. */
   async all(): Promise<Result[]> {
     const corpus = copyCorpus(this.#files);
     tellWhat(corpus, this.#peer);
-    return [
-      ...(await this.#components(20_000)),
-      ...(await this.#components(200_000)),
-      ...(await this.#catchUp()),
-      result('index-files', corpus.files, 'files'),
-      result('index-mb', corpus.bytes / 1e6, 'MB'),
-      ...(await this.#index('index', 'code')),
-      ...(await this.#index('index-text', 'text')),
-      ...(this.#url === undefined ? [] : await this.#index('index-postgres', 'code', this.#url)),
-      ...(await this.#slot()),
-      ...(await this.#watch()),
-    ];
+    const parts: Readonly<Record<string, () => Promise<Result[]>>> = {
+      'components-20k': () => this.#components(20_000),
+      'components-200k': () => this.#components(200_000),
+      'catch-up': () => this.#catchUp(),
+      index: () => this.#index('index', 'code'),
+      'index-text': () => this.#index('index-text', 'text'),
+      'index-postgres': async () => (this.#url === undefined ? [] : this.#index('index-postgres', 'code', this.#url)),
+      slot: () => this.#slot(),
+      watch: () => this.#watch(),
+    };
+    const wanted = process.env.FAIRLEAD_BENCH_PARTS?.split(',') ?? Object.keys(parts);
+    const results = [result('index-files', corpus.files, 'files'), result('index-mb', corpus.bytes / 1e6, 'MB')];
+    for (const name of wanted) results.push(...((await parts[name]?.()) ?? []));
+    return results;
   }
 
   get #files(): string {
@@ -86,7 +80,7 @@ class Parts {
   }
 
   async #components(count: number): Promise<Result[]> {
-    const ours = await this.#part<ComponentTimes>('engine/components.ts', String(count), this.#scratch());
+    const ours = await this.#part<Times>('engine/components.ts', String(count), this.#scratch());
     const theirs = await this.#peer?.components(count, this.#scratch());
     const plain = await this.#part<{ firstS: number }>(
       'peers/plain-loop.ts',
@@ -102,6 +96,12 @@ class Parts {
         count / ours.unchangedS,
         'components/s',
         theirs && count / theirs.unchangedS,
+      ),
+      result(
+        `components-first-${size}-per-cpu-s`,
+        count / ours.firstCpuS,
+        'components',
+        theirs && count / theirs.firstCpuS,
       ),
       result(`rss-${size}-mib`, ours.rssMib, 'MiB', theirs?.rssMib),
       result(`plain-loop-components-${size}`, count / plain.firstS, 'components/s'),
@@ -125,14 +125,14 @@ class Parts {
 
   async #index(name: string, by: 'code' | 'text', url?: string): Promise<Result[]> {
     const place = url === undefined ? [] : [url];
-    const ours = await this.#part<OurIndexTimes>('engine/files.ts', this.#files, this.#scratch(), by, ...place);
+    const ours = await this.#part<IndexTimes>('engine/files.ts', this.#files, this.#scratch(), by, ...place);
     const theirs = await this.#peer?.index(this.#files, this.#scratch(), by, url);
     const results = [
       result(`${name}-first-s`, ours.firstS, 's', theirs?.firstS),
       result(`${name}-unchanged-s`, ours.unchangedS, 's', theirs?.unchangedS),
       result(`${name}-one-file-s`, ours.oneFileS, 's', theirs?.oneFileS),
-      result(`${name}-first-cpu-s`, ours.firstCpuS, 's'),
-      result(`${name}-rss-mib`, ours.rssMib, 'MiB'),
+      result(`${name}-first-cpu-s`, ours.firstCpuS, 's', theirs?.firstCpuS),
+      result(`${name}-rss-mib`, ours.rssMib, 'MiB', theirs?.rssMib),
     ];
     if (name !== 'index') return results;
     const plain = await this.#part<{ firstS: number }>('peers/plain-loop.ts', 'index', this.#files, this.#scratch());

@@ -57,6 +57,8 @@ function pythonLibraries(): string[] {
 
 function* sourceFiles(folder: string): Generator<Found> {
   for (const entry of readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    // Caches of tools, which come and go.
+    if (entry.name.startsWith('.')) continue;
     const path = join(folder, entry.name);
     if (entry.isDirectory()) yield* sourceFiles(path);
     else if (entry.isFile() && KINDS.has(extname(entry.name))) {

@@ -14,9 +14,15 @@ const JOB_MAX_MS = 900_000;
 
 const call = promisify(execFile);
 
-export interface IndexTimes {
+/** What one of us measured of its own process. */
+export interface Times {
   readonly firstS: number;
+  readonly firstCpuS: number;
   readonly unchangedS: number;
+  readonly rssMib: number;
+}
+
+export interface IndexTimes extends Times {
   readonly oneFileS: number;
 }
 
@@ -44,7 +50,7 @@ export class Peer {
   }
 
   components(count: number, folder: string) {
-    return this.#run<{ firstS: number; unchangedS: number; rssMib: number }>('components', String(count), folder);
+    return this.#run<Times>('components', String(count), folder);
   }
 
   index(files: string, folder: string, by: 'code' | 'text', url?: string) {
@@ -60,10 +66,10 @@ export class Peer {
   }
 
   /** Undefined, with one line that says why, where the job failed. */
-  async #run<Times>(job: string, ...args: string[]): Promise<Times | undefined> {
+  async #run<Measured>(job: string, ...args: string[]): Promise<Measured | undefined> {
     try {
       const { stdout } = await call(this.#python, [PROGRAM, job, ...args], { timeout: JOB_MAX_MS, maxBuffer: 1 << 24 });
-      return JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Times;
+      return JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Measured;
     } catch (error) {
       leftOut(`the job ${[job, ...args].join(' ')}`, error);
       return undefined;
