@@ -8,6 +8,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   engine: async () => (await import('./engine.ts')).engine,
   stores: async () => (await import('./stores.ts')).stores,
   sources: async () => (await import('./sources.ts')).sources,
+  cards: async () => (await import('./cards.ts')).cards,
   runs: async () => (await import('./runs.ts')).runs,
   operator: async () => (await import('./operator.ts')).operator,
 };

@@ -1,4 +1,4 @@
-// An operator in this process and two runners as processes of their own, TLS on: the field of every figure about runs.
+// An operator in this process and runners as processes of their own, TLS on: the field of every figure about runs and cards.
 import { type ChildProcess, fork } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,6 +12,7 @@ import { SpecsSchema } from '../../runner/protocol/index.ts';
 
 const HOST = '127.0.0.1';
 const RUNNERS = 2;
+const RUNNER = new URL('./runner.ts', import.meta.url);
 
 export interface FieldOptions {
   /** Of the pool. */
@@ -20,6 +21,10 @@ export interface FieldOptions {
   readonly runnerSlots: number;
   readonly sources: readonly string[];
   readonly events?: DispatchEvents;
+  /** Program of the runner processes; default: one whose runs only take time. */
+  readonly program?: URL;
+  /** Runner processes; default 2. */
+  readonly runners?: number;
 }
 
 export interface Field {
@@ -29,7 +34,8 @@ export interface Field {
   close(): Promise<void>;
 }
 
-export async function openField({ slotsMax, runnerSlots, sources, events }: FieldOptions): Promise<Field> {
+export async function openField(options: FieldOptions): Promise<Field> {
+  const { slotsMax, runnerSlots, sources, events, program = RUNNER, runners: count = RUNNERS } = options;
   const folder = mkdtempSync(join(tmpdir(), 'fairlead-bench-'));
   const { cert, key } = selfSigned([HOST], Date.now());
   writeFileSync(join(folder, 'ca.pem'), cert);
@@ -46,16 +52,14 @@ export async function openField({ slotsMax, runnerSlots, sources, events }: Fiel
     defer: setImmediate,
     events: {
       joined: () => {
-        if (++joined === RUNNERS) everybody.resolve();
+        if (++joined === count) everybody.resolve();
       },
     },
   });
   const authenticate = sharedToken('bench');
   const server: GatewayServer = await serveGateway({ gateway, authenticate, cert, key, host: HOST, port: 0 });
   const address = `https://${HOST}:${server.port}`;
-  const runners = Array.from({ length: RUNNERS }, (_, i) =>
-    fork(new URL('./runner.ts', import.meta.url), [address, folder, `r${i}`, `${runnerSlots}`]),
-  );
+  const runners = Array.from({ length: count }, (_, i) => fork(program, [address, folder, `r${i}`, `${runnerSlots}`]));
   await everybody.promise;
   return {
     dispatcher,

@@ -2,6 +2,7 @@
 // the cluster "during an update" and count what ran twice.
 //   POST /v1/embeddings   a vector for each text, once the gate is open
 //   POST /close, /open    the gate
+//   POST /pace?ms=N       an open gate answers each question after so long, as a model does that takes its time
 //   GET  /waiting?n=N     answers when N texts wait at the gate
 //   GET  /seen            {texts: {text: how often it was asked for}, waiting}
 import { createHash } from 'node:crypto';
@@ -9,6 +10,7 @@ import { createServer } from 'node:http';
 
 const DIMENSIONS = 64;
 let isOpen = true;
+let paceMs = 0;
 const seen = new Map();
 /** Answers that wait, with the number of their texts. */
 const held = new Set();
@@ -40,7 +42,7 @@ async function embed(request, response) {
   for (const text of texts) seen.set(text, (seen.get(text) ?? 0) + 1);
   const answer = () =>
     json(response, { data: texts.map((text, index) => ({ index, embedding: vectorOf(text) })), model: 'gate' });
-  if (isOpen) return answer();
+  if (isOpen) return void setTimeout(answer, paceMs);
   const one = { count: texts.length, answer };
   held.add(one);
   response.once('close', () => held.delete(one)); // whoever asked is gone
@@ -57,6 +59,10 @@ const routes = {
     isOpen = true;
     for (const { answer } of held) answer();
     held.clear();
+    json(response, {});
+  },
+  '/pace': (url, response) => {
+    paceMs = Number(url.searchParams.get('ms'));
     json(response, {});
   },
   '/waiting': (url, response) => {

@@ -22,6 +22,11 @@ export class Gate {
   readonly close = (): Promise<unknown> => this.#ask('close', 'POST');
   readonly open = (): Promise<unknown> => this.#ask('open', 'POST');
 
+  /** An open gate answers each question after so long. */
+  pace(ms: number): Promise<unknown> {
+    return this.#ask(`pace?ms=${ms}`, 'POST');
+  }
+
   /** Resolves when so many texts wait at the closed gate. */
   waiting(count: number): Promise<unknown> {
     return this.#ask(`waiting?n=${count}`);

@@ -168,7 +168,7 @@ function container(wish: RunnerPodWish): Record<string, unknown> {
     imagePullPolicy: settings.imagePullPolicy,
     args: runnerArguments(wish),
     env: environment(),
-    resources: runner.gpus > 0 ? { limits: { [runner.resourceName]: String(runner.gpus) } } : {},
+    resources: hasOwnCards(runner) ? { limits: { [runner.resourceName]: String(runner.gpus) } } : {},
     securityContext: {
       allowPrivilegeEscalation: false,
       readOnlyRootFilesystem: true,
@@ -203,6 +203,26 @@ function runnerArguments({ pipeline, runner, settings }: RunnerPodWish): string[
     grace: String(Math.max(1, settings.graceS - GRACE_MARGIN_S)),
   };
   return ['runner', ...Object.entries(flags).flatMap(([name, value]) => [`--${name}`, value])];
+}
+
+/** A device belongs to one container: where a model server beside the runner asks for the cards, the runner itself has none. */
+function hasOwnCards({ gpus, resourceName, template }: RunnerPodWish['runner']): boolean {
+  if (gpus === 0) return false;
+  const { containers = [], initContainers = [] } = (template?.spec ?? {}) as TemplateContainers;
+  return ![...containers, ...initContainers].some(
+    ({ name, resources }) => name !== RUNNER_CONTAINER && resources?.limits?.[resourceName] !== undefined,
+  );
+}
+
+/** What is looked at of a template that is not modelled. */
+interface TemplateContainers {
+  readonly containers?: readonly TemplateContainer[];
+  readonly initContainers?: readonly TemplateContainer[];
+}
+
+interface TemplateContainer {
+  readonly name?: string;
+  readonly resources?: { readonly limits?: Readonly<Record<string, unknown>> };
 }
 
 function environment(): unknown[] {

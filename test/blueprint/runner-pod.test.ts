@@ -107,6 +107,18 @@ describe('the pod of a runner', () => {
     expect(specOf(wish()).tolerations).toBeUndefined();
   });
 
+  test('leaves the cards to a model server beside the runner that asks for them: a device belongs to one container', () => {
+    const server = { name: 'tei', image: 'tei:1', resources: { limits: { 'nvidia.com/gpu': 1 } } };
+    for (const list of ['containers', 'initContainers']) {
+      const spec = specOf(wish({ gpus: 1, template: { spec: { [list]: [server] } } }));
+      expect(spec.containers[0]!.resources, list).toEqual({});
+      expect(spec.tolerations).toHaveLength(1);
+    }
+    const other = { ...server, resources: { limits: { memory: '1Gi' } } };
+    const spec = specOf(wish({ gpus: 1, template: { spec: { containers: [other] } } }));
+    expect(spec.containers[0]!.resources).toEqual({ limits: { 'nvidia.com/gpu': '1' } });
+  });
+
   test('mounts the Secrets that the spec names, under names that volumes may have', () => {
     const { volumes } = specOf(wish());
     expect(volumes.filter(({ secret }) => secret !== undefined)).toEqual([

@@ -128,7 +128,8 @@ export class RunnerKeeper {
     const connected = views.filter(({ runner: view }) => view !== undefined && !view.isDraining).length;
     const draining = views.filter(({ runner: view, isDeleting }) => isDeleting || view?.isDraining).length;
     const ready = Math.min(connected, plan.desired);
-    const isShort = plan.desired < plan.wanted && allowance !== undefined;
+    // Fewer than it would like is its fair share, and no trouble.
+    const isShort = plan.desired === 0 && plan.wanted > 0 && allowance !== undefined;
     const cards: Trouble = { reason: 'WaitingForCards', message: 'the cards that its pods need are held by others' };
     const shown = ready < plan.desired ? trouble : isShort ? cards : undefined;
     return {
