@@ -1,5 +1,5 @@
 // Metrics and traces of a process that hosts Pipelines, as the environment asks for them. docs/how-to/traces.md explains the variables.
-import { type Log, SILENT } from '../operator/log.ts';
+import type { Log } from '../operator/log.ts';
 import { openOtel, Telemetry, wantsExport } from '../operator/telemetry/index.ts';
 import { systemClock } from '../runner/clock.ts';
 
@@ -12,10 +12,10 @@ export interface OpenTelemetry {
   close(): Promise<void>;
 }
 
-export async function openTelemetry(environment: NodeJS.ProcessEnv, log: Log = SILENT): Promise<OpenTelemetry> {
+export async function openTelemetry(environment: NodeJS.ProcessEnv, log: Log): Promise<OpenTelemetry> {
   const traces = environment[TRACES_VARIABLE] !== 'off';
   const sink = traces && wantsExport(environment) ? await openOtel('fairlead-operator', environment, log) : undefined;
-  const telemetry = new Telemetry({ clock: systemClock, traces, ...(sink && { sink }) });
+  const telemetry = new Telemetry({ clock: systemClock, traces, log, ...(sink && { sink }) });
   return {
     telemetry,
     close: async () => {

@@ -1,5 +1,8 @@
-// Logs: one JSON object a line, for machines; never a secret, an item's content or an item's key below `debug`.
-export type LogLevel = 'error' | 'warn' | 'info' | 'debug';
+// Logs: one event, one line; JSON for machines, words on a terminal.
+//   L1. Never a secret or an item's content. What a message names of an item is its key, as status and traces do.
+//   L2. Fields name the object: pipeline, source, update, runner; and `traceId` where the event belongs to an update.
+export const LOG_LEVELS = ['error', 'warn', 'info', 'debug'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
 
 export interface Log {
   error(message: string, fields?: LogFields): void;
@@ -10,26 +13,54 @@ export interface Log {
 
 export type LogFields = Readonly<Record<string, unknown>>;
 
-const LEVELS: readonly LogLevel[] = ['error', 'warn', 'info', 'debug'];
+export interface LogOptions {
+  /** Events of this level and graver ones are written. */
+  readonly level: LogLevel;
+  readonly form: 'json' | 'words';
+  /** Takes a whole line. */
+  readonly write: (line: string) => void;
+  /** Milliseconds of the epoch. */
+  readonly now: () => number;
+}
 
-/** A log that writes lines of `level` and above. */
-export function jsonLog(level: LogLevel, write: (line: string) => void, now: () => number): Log {
-  const isWritten = (of: LogLevel) => LEVELS.indexOf(of) <= LEVELS.indexOf(level);
-  const say =
-    (of: LogLevel) =>
-    (message: string, fields: LogFields = {}) => {
-      if (!isWritten(of)) return;
-      const time = new Date(now()).toISOString();
-      write(`${JSON.stringify({ time, level: of, message, ...flat(fields) })}\n`);
-    };
+export function openLog({ level, form, write, now }: LogOptions): Log {
+  const lineOf = form === 'json' ? jsonLine : wordsLine;
+  const say = (of: LogLevel) => {
+    if (LOG_LEVELS.indexOf(of) > LOG_LEVELS.indexOf(level)) return () => {};
+    return (message: string, fields: LogFields = {}) => write(lineOf(new Date(now()), of, message, flat(fields)));
+  };
   return { error: say('error'), warn: say('warn'), info: say('info'), debug: say('debug') };
 }
 
-/** Errors do not survive JSON: what they say does. */
+/** The same log, with these fields in every line. */
+export function logOf(log: Log, common: LogFields): Log {
+  const say =
+    (of: LogLevel) =>
+    (message: string, fields: LogFields = {}) =>
+      log[of](message, { ...common, ...fields });
+  return { error: say('error'), warn: say('warn'), info: say('info'), debug: say('debug') };
+}
+
+function jsonLine(time: Date, level: LogLevel, message: string, fields: LogFields): string {
+  return `${JSON.stringify({ time: time.toISOString(), level, message, ...fields })}\n`;
+}
+
+/** `22:41:03 warn  a runner is silent  runner=cpu-0`; what has spaces or line breaks stands in quotes. */
+function wordsLine(time: Date, level: LogLevel, message: string, fields: LogFields): string {
+  const words = Object.entries(fields).map(([name, value]) => `${name}=${wordOf(value)}`);
+  const head = `${time.toISOString().slice(11, 19)} ${level.padEnd(5)} ${message.replaceAll(/\s*\n\s*/g, ' ')}`;
+  return `${[head, ...words].join('  ')}\n`;
+}
+
+function wordOf(value: unknown): string {
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return /[\s"]/.test(text) && typeof value === 'string' ? JSON.stringify(text) : text;
+}
+
+/** Errors do not survive JSON: what they say does. What is absent is left out. */
 function flat(fields: LogFields): LogFields {
-  return Object.fromEntries(
-    Object.entries(fields).map(([name, value]) => [name, value instanceof Error ? value.message : value]),
-  );
+  const present = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(present.map(([name, value]) => [name, value instanceof Error ? value.message : value]));
 }
 
 export const SILENT: Log = { error() {}, warn() {}, info() {}, debug() {} };

@@ -16,7 +16,6 @@ export interface OperatorFlags {
   readonly runnerInherit?: readonly string[];
   readonly leaseTimeout?: string;
   readonly finalizerTimeout?: string;
-  readonly logLevel?: string;
   readonly pendingTimeout?: string;
   readonly api?: string;
   readonly decisionLog?: string;
@@ -49,7 +48,6 @@ export interface OperatorSettings {
   /** A runner that reached no operator for so long stops its runs. */
   readonly leaseTimeoutMs: number;
   readonly finalizerTimeoutMs: number;
-  readonly logLevel: 'error' | 'warn' | 'info' | 'debug';
   readonly pendingTimeoutMs: number;
   /** Empty: all namespaces. */
   readonly namespaces: readonly string[];
@@ -98,7 +96,6 @@ export function parseSettings(
     },
     leaseTimeoutMs: read.duration('--lease-timeout', flags.leaseTimeout ?? '120s'),
     finalizerTimeoutMs: read.duration('--finalizer-timeout', flags.finalizerTimeout ?? '10m'),
-    logLevel: read.choice('--log-level', flags.logLevel ?? 'info', ['error', 'warn', 'info', 'debug'] as const),
     pendingTimeoutMs: read.duration('--pending-timeout', flags.pendingTimeout ?? '5m'),
     namespaces: flags.watchNamespace ?? [],
     cardBudget: read.numbers('--card-budget', flags.cardBudget ?? []),

@@ -4,7 +4,6 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { resolveMaxInflightComponents } from '../../crds/schema/index.ts';
-import { jsonLog } from '../../operator/log.ts';
 import { type OperatorFlags, parseSettings } from '../../operator/settings.ts';
 import { type StandaloneOperator, startStandalone } from '../../operator/standalone/index.ts';
 import { systemClock } from '../../runner/clock.ts';
@@ -14,13 +13,14 @@ import { CommandError } from '../exit.ts';
 import { loadPipelines, type PipelineObjects } from '../local/objects.ts';
 import { addFiles, type FileOptions } from '../local/options.ts';
 import { surroundings } from '../local/session.ts';
+import { addLogLevel, type LogFlags, logTo } from '../log.ts';
 import { wholeNumber } from '../numbers.ts';
 import { API_DEFAULT, API_FLAG, API_MEANING, serveLocalApi } from '../remote/serve.ts';
 import { whatIf } from '../remote/what-if.ts';
 import { openTelemetry } from '../telemetry.ts';
 import { programVersion } from '../version.ts';
 
-interface Options extends FileOptions, OperatorFlags {
+interface Options extends FileOptions, OperatorFlags, LogFlags {
   readonly standalone?: boolean;
   readonly dir: string;
   readonly host: string;
@@ -41,6 +41,7 @@ export function configure(command: Command): void {
     .option(API_FLAG, API_MEANING)
     .option(DECISIONS_FLAG, DECISIONS_MEANING)
     .action(run);
+  addLogLevel(command);
   addClusterOptions(command);
 }
 
@@ -59,19 +60,17 @@ function addClusterOptions(command: Command): void {
     .option('--runner-inherit <name>', 'label or annotation that runner pods inherit; can be repeated', collect)
     .option('--lease-timeout <duration>', 'silence after which the runs of a runner are given to others', '120s')
     .option('--finalizer-timeout <duration>', 'time after which a deleted object is let go with its rows', '10m')
-    .option('--log-level <level>', 'error, warn, info or debug', 'info')
     .option('--pending-timeout <duration>', 'time that a pod with cards may wait for a node', '5m')
     .option('--watch-namespace <name>', 'namespace to serve; can be repeated; absent: all', collect)
     .option('--card-budget <resource=n>', 'cards that may be used; can be repeated', collect)
     .option('--card-weight <namespace=n>', 'weight of a namespace that wants cards; can be repeated', collect);
 }
 
-const say = (text: string) => void process.stderr.write(`${text}\n`);
-
 async function run(options: Options): Promise<void> {
   if (options.standalone !== true) return runInCluster(options);
+  const log = logTo(process.stderr, options);
   const objects = await loadPipelines(options.file, surroundings());
-  const { telemetry, close: closeTelemetry } = await openTelemetry(process.env);
+  const { telemetry, close: closeTelemetry } = await openTelemetry(process.env, log);
   const operator = await startStandalone({
     follow: withDecisions(options.decisionLog, systemClock, (pipeline) => telemetry.follow(pipeline)),
     pipelines: new Map(objects.map((one) => [nameOf(one), specsOf(one)])),
@@ -80,18 +79,18 @@ async function run(options: Options): Promise<void> {
     port: options.port,
     clock: systemClock,
     events: {
-      joined: (runner, pipeline, slots) => say(`${runner} joined ${pipeline} with ${slots} slots`),
-      silent: (runner) => say(`${runner} is silent`),
-      resumed: (runner) => say(`${runner} is heard again`),
-      left: (runner, why) => say(`${runner} left: ${why}`),
-      refused: (peer, reason) => say(`${peer} was refused: ${reason}`),
+      joined: (runner, pipeline, slots) => log.info('a runner joined', { runner, pipeline, slots }),
+      silent: (runner) => log.warn('a runner is silent', { runner }),
+      resumed: (runner) => log.info('a runner is heard again', { runner }),
+      left: (runner, why) => log.info('a runner left', { runner, why }),
+      refused: (peer, why) => log.warn('a runner was refused', { peer, why }),
       newerLeader: (epoch) => {
-        say(`an operator of epoch ${epoch} leads now; this one ends`);
+        log.error('another operator leads now; this one ends', { epoch });
         process.exit(1);
       },
     },
   });
-  say(`operator of epoch ${operator.epoch} listens on https://${options.host}:${operator.port}`);
+  log.info(`the operator listens on https://${options.host}:${operator.port}`, { epoch: operator.epoch });
   telemetry.observe(() => operator.hosts.values());
   const api = await serveLocalApi({
     address: options.api ?? API_DEFAULT,
@@ -101,7 +100,7 @@ async function run(options: Options): Promise<void> {
     clock: systemClock,
     hosts: () => operator.hosts,
   });
-  if (api !== undefined) say(`API and dashboard on ${api.url}`);
+  if (api !== undefined) log.info(`API and dashboard on ${api.url}`);
   const runners = objects.flatMap((one) => startRunners(one, operator, options));
   await stopSignal();
   for (const runner of runners) runner.stop();
@@ -112,7 +111,7 @@ async function run(options: Options): Promise<void> {
 }
 
 /** Serves the cluster that KUBECONFIG or the pod's account leads to, until told to end. */
-async function runInCluster(flags: OperatorFlags): Promise<void> {
+async function runInCluster(flags: OperatorFlags & LogFlags): Promise<void> {
   const told = stopSignal(); // heard from the first moment on: process 1 of a container has no other handler
   const parsed = parseSettings(flags, process.env);
   if (parsed.kind === 'refused')
@@ -121,7 +120,7 @@ async function runInCluster(flags: OperatorFlags): Promise<void> {
       'usage',
     );
   const { settings } = parsed;
-  const log = jsonLog(settings.logLevel, (line) => void process.stdout.write(line), Date.now);
+  const log = logTo(process.stdout, flags);
   const end = (why: string) => {
     log.error('the operator ends', { why });
     setTimeout(() => process.exit(1), 500); // a second at most: nothing of this time may reach the next leader

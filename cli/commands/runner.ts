@@ -2,13 +2,15 @@
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
+import { logOf } from '../../operator/log.ts';
 import { countCards } from '../../runner/gpus.ts';
 import { RunnerFailed, startRunner } from '../../runner/main.ts';
 import { collect } from '../collect.ts';
 import { CommandError } from '../exit.ts';
+import { addLogLevel, type LogFlags, logTo } from '../log.ts';
 import { wholeNumber } from '../numbers.ts';
 
-interface Options {
+interface Options extends LogFlags {
   readonly operator: readonly string[];
   readonly ca: string;
   readonly token: string;
@@ -24,7 +26,7 @@ interface Options {
 }
 
 export function configure(command: Command): void {
-  command
+  addLogLevel(command)
     .description(
       'Execute runs of one Pipeline for an operator. SIGTERM lets what runs end within the grace and hands back the rest; a second one hands back everything at once.',
     )
@@ -48,9 +50,11 @@ export function configure(command: Command): void {
 }
 
 async function run(options: Options): Promise<void> {
+  const name = options.name ?? `${hostname()}-${process.pid}`;
+  const log = logOf(logTo(process.stderr, options), { runner: name, pipeline: options.pipeline });
   const runner = startRunner({
     identity: {
-      runner: options.name ?? `${hostname()}-${process.pid}`,
+      runner: name,
       pipeline: options.pipeline,
       runnerClass: options.class,
       slots: options.slots,
@@ -63,7 +67,7 @@ async function run(options: Options): Promise<void> {
     baseDir: resolve(options.base),
     secretsDir: options.secrets,
     graceMs: options.grace * 1000,
-    log: (text) => void process.stderr.write(`${text}\n`),
+    log: (text) => log.info(text),
   });
   for (const signal of ['SIGTERM', 'SIGINT'] as const)
     process.on(signal, () => runner.leave(`the runner got ${signal}`));

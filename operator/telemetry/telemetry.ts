@@ -1,6 +1,7 @@
 // Metrics and traces of one process: what follows its hosts, and what scrapes, `fairlead trace` and the dashboard read.
 import type { Clock } from '../clock.ts';
 import type { DispatchEvents, UpdateView } from '../dispatch/index.ts';
+import type { Log } from '../log.ts';
 import { ClusterMetrics } from './cluster-metrics.ts';
 import { DispatchMetrics } from './dispatch-metrics.ts';
 import { HostMetrics, type MeasuredHost } from './host-metrics.ts';
@@ -10,6 +11,7 @@ import { MetricRegistry } from './registry.ts';
 import { RecentTraces } from './traces/recent.ts';
 import { type TracedHost, TraceRecorder } from './traces/recorder.ts';
 import type { SpanSink } from './traces/sink.ts';
+import { UpdateLog } from './update-log.ts';
 
 export interface TelemetryOptions {
   readonly clock: Clock;
@@ -17,6 +19,8 @@ export interface TelemetryOptions {
   readonly random?: () => number;
   /** Where spans go beyond this process. Absent: they are only kept here. */
   readonly sink?: SpanSink;
+  /** Where what becomes of updates is said. */
+  readonly log?: Log;
   /** False: updates are not traced at all, and metrics are all there is. */
   readonly traces?: boolean;
 }
@@ -45,12 +49,16 @@ export class Telemetry {
 
   /** What a host is given. `pipeline`: "namespace/name". */
   follow(pipeline: string): Follower {
-    const { clock } = this.#options;
+    const { clock, log } = this.#options;
     const [namespace, name] = pipeline.split('/') as [string, string];
     const metrics = new DispatchMetrics(this.registry, clock, { namespace, pipeline: name });
     const recorder = this.#recorder(pipeline);
     return {
-      events: recorder === undefined ? [metrics] : [metrics, recorder],
+      events: [
+        metrics,
+        ...(recorder === undefined ? [] : [recorder]),
+        ...(log === undefined ? [] : [new UpdateLog(log, clock, pipeline)]),
+      ],
       traceparentOf: (update) => recorder?.traceparentOf(update),
       attach: (host) => recorder?.follow(host),
     };
