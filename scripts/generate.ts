@@ -8,7 +8,7 @@ import { dirname, join } from 'node:path';
 import { cliReference } from '../cli/reference.ts';
 import { panels, picture, simulateTable } from '../cli/simulate/index.ts';
 import { generatedFiles } from '../crds/emit/index.ts';
-import { metricsReference } from '../operator/telemetry/index.ts';
+import { alertRules, grafanaDashboard, metricsReference } from '../operator/telemetry/index.ts';
 
 /** Text of each generated file, by path. */
 export async function generated(): Promise<ReadonlyMap<string, string>> {
@@ -17,6 +17,8 @@ export async function generated(): Promise<ReadonlyMap<string, string>> {
     ['docs/reference/cli.md', await cliReference()],
     ['docs/pictures/fairness.svg', picture(panels(first))],
     ['docs/reference/metrics.md', metricsReference()],
+    ['charts/fairlead/files/alerts.json', alertRules()],
+    ['charts/fairlead/files/dashboard.json', grafanaDashboard()],
     ...generatedFiles(),
     ['runner/protocol/link_pb.ts', linkCode()],
   ]);

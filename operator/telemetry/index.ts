@@ -1,7 +1,9 @@
+export { ALERTS, alertRules } from './alerts.ts';
 export type { ClusterPicture } from './cluster-metrics.ts';
 export * from './decision-log.ts';
 export * from './definitions.ts';
 export * from './dispatch-metrics.ts';
+export { grafanaDashboard } from './grafana.ts';
 export * from './host-metrics.ts';
 export * from './prometheus.ts';
 export { metricsReference } from './reference.ts';

@@ -26,11 +26,21 @@ const SECRETS = ['embed', 'extract', 'exec', 'git', 'http', 's3id', 's3secret', 
 );
 const secretOf = (name: string): string => `planted-${name}-5ecre7`;
 
-/** Refuses everything, and says what it was shown: headers, address and body. */
+/** Refuses everything but the extraction of what is to be embedded, and says what it was shown: headers and address. */
 async function echoingServer(): Promise<string> {
   const server = createServer((request, response) => {
-    const shown = JSON.stringify({ headers: request.headers, url: request.url });
-    response.writeHead(401, { 'content-type': 'application/json' }).end(JSON.stringify({ error: { message: shown } }));
+    let body = '';
+    request.on('data', (part) => {
+      body += part;
+    });
+    request.on('end', () => {
+      const isExtraction = request.url?.endsWith('/chat/completions') === true && body.includes('embed.txt');
+      const choices = [{ message: { content: '{"purpose": "none"}' } }];
+      const message = JSON.stringify({ headers: request.headers, url: request.url });
+      response
+        .writeHead(isExtraction ? 200 : 401, { 'content-type': 'application/json' })
+        .end(JSON.stringify(isExtraction ? { choices } : { error: { message } }));
+    });
   }).listen(0, '127.0.0.1');
   servers.push(server);
   await once(server, 'listening');
@@ -163,7 +173,8 @@ test('planted secrets show in no log, status, failure, metric, trace or record',
     ended.some(({ result }) => result === 'Failed'),
     'secrets were used, and refused',
   ).toBe(true);
-  expect(said.join(), 'failures are told').toContain('program.mjs');
+  for (const step of ['exec', 'extract', 'embed'])
+    expect(said.join(), 'failures are told').toContain(`"step":"${step}"`);
   const everything: Record<string, string> = {
     log: stdout + stderr,
     'status, failures, metrics and traces': said.join('\n'),

@@ -175,7 +175,7 @@ class RunningProcess {
 
   #receive(line: string): void {
     try {
-      const reply = parseReply(line);
+      const reply = parseReply(line, this.#secrets);
       if (reply === undefined || reply.id !== this.#pending?.id) return;
       this.hasReplied = true;
       this.#pending.resolve(reply.body);

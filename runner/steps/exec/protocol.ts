@@ -7,7 +7,9 @@
 //
 // An element is {"text", "bytes" (base64), "place", "language", "vector" (numbers), "fields"}, every member optional. What the
 // program returns replaces what it got. Lines without `id` are passed over, so a program may say that it is ready.
+
 import { type Element, type FailureClass, type FieldValue, type Item, type Place, StepError } from '../../sdk/index.ts';
+import { withoutSecrets } from '../endpoint/failure.ts';
 
 export interface ExecCall {
   readonly item: Item;
@@ -40,13 +42,21 @@ function toWire({ vectorKey: _key, bytes, vector, ...element }: Element): object
   };
 }
 
-/** The id of a reply line; undefined for a line that is no reply. Throws StepError for what is not JSON. */
-export function parseReply(line: string): { readonly id: number; readonly body: object } | undefined {
+/**
+ * The id of a reply line; undefined for a line that is no reply. Throws StepError for what is not JSON. `secrets`: what the program was
+ * given, and what none of its errors may say.
+ */
+export function parseReply(
+  line: string,
+  secrets: readonly string[] = [],
+): { readonly id: number; readonly body: object } | undefined {
+  const clean = (name: string, value: unknown): unknown =>
+    name === 'error' && typeof value === 'string' ? withoutSecrets(value, secrets) : value;
   let body: unknown;
   try {
-    body = JSON.parse(line);
+    body = secrets.length > 0 && line.includes('"error"') ? JSON.parse(line, clean) : JSON.parse(line);
   } catch {
-    const start = JSON.stringify(line.slice(0, 80));
+    const start = JSON.stringify(withoutSecrets(line, secrets).slice(0, 80));
     throw new StepError(
       'internal',
       `printed a line that is not JSON: ${start} (what is for people goes to standard error)`,
