@@ -5,7 +5,7 @@
 //   M3. A closed branch starts nothing else until that run has started, so that no stream of lighter runs can hold it off for ever (F52). But
 //       only while the run has all it needs apart from the limit (room in its class; a slot, or its parent's loan): a child never waits here
 //       for a run that waits for the slot of the child's parent.
-//   M4. Where closed branches nest, the outermost decides; the run that it is closed for ignores the others.
+//   M4. Two closed branches never wait for each other: where both lie above both runs, the later closing undoes the earlier.
 import type { BranchEntry } from './branch.ts';
 import { type Load, NO_LOAD, type RunEntry } from './run.ts';
 
@@ -24,12 +24,10 @@ export function isBelowShares(from: BranchEntry): boolean {
   return true;
 }
 
-/** M4: the outermost branch on the run's path that is closed. */
-export function closedAbove(run: RunEntry): BranchEntry | undefined {
-  let closed: BranchEntry | undefined;
+export function isBelow(run: RunEntry, top: BranchEntry): boolean {
   for (let branch: BranchEntry | undefined = run.branch; branch; branch = branch.parent)
-    if (branch.closedFor) closed = branch;
-  return closed;
+    if (branch === top) return true;
+  return false;
 }
 
 function isPassing({ limits, loaded, rows, bytes }: BranchEntry, load: Load): boolean {

@@ -14,7 +14,7 @@ import { checkedLimits, checkedLoad, checkedSlots, checkedWeight, entryOf, loanO
 import { costOf } from './cost.ts';
 import { type Explanation, explanationOf, type RunHistory } from './explain.ts';
 import { needOf } from './lane.ts';
-import { isBelowShares, stopperOf } from './limits.ts';
+import { isBelow, isBelowShares, stopperOf } from './limits.ts';
 import type { Loan } from './loan.ts';
 import { refuse } from './refuse.ts';
 import { Rooms } from './rooms.ts';
@@ -253,7 +253,7 @@ export class AdmissionTree {
     let branch: BranchEntry | undefined = this.#pool.isStopped ? undefined : this.#pool;
     while (branch !== undefined && branch.kind !== 'update') {
       const { closedFor } = branch;
-      if (closedFor !== undefined && this.#canStart(closedFor)) return closedFor; // M3, M4
+      if (closedFor !== undefined && this.#canStart(closedFor)) return closedFor; // M3
       branch = branch.firstLane(this.#isOpen)?.branch;
     }
     const run = branch?.oldestRun(this.#isOpen);
@@ -278,7 +278,7 @@ export class AdmissionTree {
     this.#sequence++;
     this.#recount(branch, -1, run.borrowed === undefined ? 1 : 0, run.load, 1, 1);
     if (loan !== undefined) this.#pace(loan);
-    if (this.#closed.size > 0) this.#reopen(run, branch);
+    if (this.#closed.size > 0) this.#reopenFor(run);
     if (run.component !== undefined) this.#makeTwinsFollow(run);
   }
 
@@ -382,7 +382,7 @@ export class AdmissionTree {
     run.lane.remove(run);
     this.#recount(run.branch, -1, 0);
     if (run.branch.loan) this.#pace(run.branch.loan);
-    if (this.#closed.size > 0) this.#reopen(run, run.branch);
+    if (this.#closed.size > 0) this.#reopenFor(run);
   }
 
   #withdraw(run: RunEntry): void {
@@ -444,29 +444,31 @@ export class AdmissionTree {
 
   #limit(branch: BranchEntry, limits: Limits): void {
     branch.limits = checkedLimits(limits);
-    branch.isStopped = false;
     this.#isLimited ||= branch.limits !== undefined;
+    for (let above: BranchEntry | undefined = branch; above; above = above.parent) above.isStopped = false;
     this.#settle(branch);
   }
 
-  /** M2: for this run and at this branch; not further out, where it would pass. */
+  /** M2, M4. */
   #close(branch: BranchEntry, run: RunEntry): void {
-    if (branch.parent) this.#reopen(run, branch.parent);
+    for (const other of [...this.#closed])
+      if (isBelow(run, other) && isBelow(other.closedFor as RunEntry, branch)) this.#reopen(other);
     branch.closedFor = run;
     branch.isStopped = true;
     this.#closed.add(branch);
     for (let above: BranchEntry | undefined = branch; above; above = above.parent) above.settle();
   }
 
-  /** The run has started, gave up, or is closed for further down. */
-  #reopen(run: RunEntry, from: BranchEntry): void {
-    for (let branch: BranchEntry | undefined = from; branch; branch = branch.parent) {
-      if (branch.closedFor !== run) continue;
-      branch.closedFor = undefined;
-      branch.isStopped = false;
-      this.#closed.delete(branch);
-      this.#settle(branch);
-    }
+  #reopen(branch: BranchEntry): void {
+    branch.closedFor = undefined;
+    branch.isStopped = false;
+    this.#closed.delete(branch);
+    this.#settle(branch);
+  }
+
+  /** It has started, or waits no more. */
+  #reopenFor(run: RunEntry): void {
+    for (const branch of [...this.#closed]) if (branch.closedFor === run) this.#reopen(branch);
   }
 
   /** M3: whether it has all that it needs, apart from limits. */

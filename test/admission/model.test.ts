@@ -1,12 +1,20 @@
 // Every public call at random, judged after each by the slow model (model.ts). The appetite of a round makes its pool starved or
 // drowned. FAIRLEAD_TREE_STEPS lengthens the walk; FAIRLEAD_TREE_SEED replays the round that a failure names.
 import { expect, test } from 'vitest';
-import { AdmissionTree, type Branch, type RequestOptions, type Run } from '../../operator/admission/index.ts';
+import {
+  AdmissionTree,
+  type Branch,
+  type Cost,
+  type Limits,
+  type RequestOptions,
+  type Run,
+} from '../../operator/admission/index.ts';
 import { Model } from './model.ts';
 
 const STEPS = Number(process.env.FAIRLEAD_TREE_STEPS ?? 200_000);
 const STEPS_PER_ROUND = 400;
 const CLASSES = ['cpu', 'gpu'];
+const COSTS: readonly Cost[] = ['slots', 'slots', 'bytes', 'dominant-share'];
 
 /** Marsaglia's xorshift with 32 bits: small, repeatable, good enough. */
 function xorshift(seed: number): (below: number) => number {
@@ -24,6 +32,7 @@ class Walk {
   readonly #tree: AdmissionTree;
   readonly #model: Model;
   readonly #hasClasses: boolean;
+  readonly #hasLoads: boolean;
   readonly #runsMax: number;
   readonly #endings: number;
   #names = 0;
@@ -35,8 +44,11 @@ class Walk {
     const rooms: Record<string, number> = this.#hasClasses ? { cpu: 1 + this.#draw(6), gpu: this.#draw(4) } : {};
     this.#runsMax = 8 + this.#draw(40);
     this.#endings = 1 + this.#draw(6);
-    this.#tree = new AdmissionTree({ slots, ...(this.#hasClasses && { rooms }) });
-    this.#model = new Model(this.#tree, slots, rooms);
+    this.#hasLoads = this.#draw(2) === 0;
+    const cost = this.#hasLoads ? this.#pick(COSTS)! : 'slots';
+    const milliCards = 4_000;
+    this.#tree = new AdmissionTree({ slots, cost, milliCards, ...(this.#hasClasses && { rooms }) });
+    this.#model = new Model(this.#tree, { slots, rooms, cost, milliCards });
   }
 
   step(): void {
@@ -45,8 +57,12 @@ class Walk {
     else if (act < 10) this.#openUpdate();
     else if (act < 50) this.#request();
     else if (act < 50 + 6 * this.#endings) this.#release();
-    else if (act < 90) this.#withdraw();
-    else if (act < 92) this.#closeLoan();
+    else if (act < 88) this.#withdraw();
+    else if (act < 89) this.#adopt();
+    else if (act < 90) this.#moveTo();
+    else if (act < 91) this.#closeLoan();
+    else if (act < 92) this.#setLimits();
+    else if (act < 93) this.#limitChildren();
     else if (act < 94) this.#setSlots();
     else if (act < 96) this.#setRoom();
     else if (act < 98) this.#setWeight();
@@ -95,7 +111,8 @@ class Walk {
     const isTwin = this.#draw(6) === 0;
     const options: RequestOptions = {
       ...(lender && { lender }),
-      ...(this.#hasClasses && this.#draw(3) > 0 && { runnerClass: this.#pick(CLASSES)! }),
+      ...this.#class(),
+      ...this.#load(),
       ...(isTwin && { component: `c${this.#draw(3)}` }),
       ...(isTwin && this.#draw(4) > 0 && { version: `v${this.#draw(2)}` }),
     };
@@ -121,10 +138,60 @@ class Walk {
     if (run !== undefined) this.#model.closedLoan(run, this.#tree.closeLoan(run));
   }
 
-  /** Up only: while more is held than the limit, the tree takes slots back where it can, which dispatch's own tests judge. */
+  /** Down too: then more may be held than the limit, until enough runs have ended (A6). */
   #setSlots(): void {
-    const slots = this.#tree.slots + this.#draw(2);
-    if (slots <= 16) this.#model.resized(slots, this.#tree.setSlots(slots));
+    const slots = Math.min(16, Math.max(1, this.#tree.slots + this.#draw(4) - 2));
+    this.#model.resized(slots, this.#tree.setSlots(slots));
+  }
+
+  /** Runs that were in flight before the tree was there. */
+  #adopt(): void {
+    const update = this.#pick(this.#model.branchesOf('update'));
+    if (update === undefined || this.#model.runs.length >= this.#runsMax) return;
+    const lender = this.#draw(2) === 0 ? this.#pick(this.#model.lendersIn(update)) : undefined;
+    const options = { ...(lender && { lender }), ...this.#class(), ...this.#load() };
+    this.#model.adopted(this.#tree.adopt(update, options), update, options);
+  }
+
+  #moveTo(): void {
+    const run = this.#pick(this.#model.inState('granted'));
+    if (run === undefined || !this.#hasClasses) return;
+    const runnerClass = this.#pick(CLASSES)!;
+    this.#model.moved(run, runnerClass, this.#tree.moveTo(run, runnerClass));
+  }
+
+  #limits(): Limits {
+    return {
+      ...(this.#draw(2) === 0 && { rows: 1 + this.#draw(8) }),
+      ...(this.#draw(2) === 0 && { bytes: 1 + this.#draw(30) }),
+    };
+  }
+
+  #setLimits(): void {
+    const branch = this.#pick(this.#parents())!;
+    const limits = this.#limits();
+    if (this.#hasLoads) this.#model.limited(branch, limits, this.#tree.setLimits(branch, limits));
+  }
+
+  #limitChildren(): void {
+    const run = this.#pick(this.#model.inState('granted').filter(({ update }) => this.#isOpen(update)));
+    const limits = this.#limits();
+    if (run !== undefined && this.#hasLoads)
+      this.#model.limitedChildren(run, limits, this.#tree.limitChildren(run, limits));
+  }
+
+  #isOpen(update: Branch): boolean {
+    return this.#model.branchesOf('update').includes(update);
+  }
+
+  #class(): RequestOptions {
+    return this.#hasClasses && this.#draw(3) > 0 ? { runnerClass: this.#pick(CLASSES)! } : {};
+  }
+
+  /** Now and then heavier than any limit. */
+  #load(): RequestOptions {
+    if (!this.#hasLoads || this.#draw(3) === 0) return {};
+    return { rows: this.#draw(this.#draw(8) === 0 ? 12 : 4), bytes: this.#draw(20), milliCards: 500 * this.#draw(3) };
   }
 
   #setRoom(): void {

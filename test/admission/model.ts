@@ -1,9 +1,16 @@
-// The slow model of the tree: lists, counted afresh for every question. It does not predict; it judges. Of each run that the tree
-// granted it asks whether that run could start at that moment and whether no other one should have come before it (A2, A7, A12), and
-// after each call whether anybody still waits who could start (A5). It shares no code with the tree.
-import type { AdmissionTree, Branch, RequestOptions, Run } from '../../operator/admission/index.ts';
+// The slow model of the tree: lists, counted afresh for every question. After each call it works out for itself who starts, one run after
+// the other, until nobody is left who could (A2, A5, A7, A11, A12), and the tree must have granted exactly these, in this order. It shares
+// no code with the tree.
+import type { AdmissionTree, Branch, Cost, Limits, RequestOptions, Run } from '../../operator/admission/index.ts';
 
-interface ModelBranch {
+/** Where limits can stand: a branch, or the children of one run. */
+interface Place {
+  limits: Limits;
+  /** The run that must start before others here (M3). */
+  closedFor: ModelRun | undefined;
+}
+
+interface ModelBranch extends Place {
   readonly branch: Branch;
   readonly parent: ModelBranch | undefined;
   readonly mountedBy: ModelRun | undefined;
@@ -14,6 +21,11 @@ interface ModelBranch {
 }
 
 interface ModelRun {
+  readonly rows: number;
+  readonly bytes: number;
+  readonly milliCards: number;
+  /** What its children stand under. */
+  readonly children: Place;
   readonly run: Run;
   readonly number: number;
   readonly update: ModelBranch;
@@ -29,15 +41,27 @@ interface ModelRun {
   room: string | undefined;
 }
 
+export interface ModelOptions {
+  readonly slots: number;
+  readonly rooms: Readonly<Record<string, number>>;
+  readonly cost: Cost;
+  readonly milliCards: number;
+}
+
 export class Model {
   readonly #branches: ModelBranch[] = [];
   readonly #runs = new Map<Run, ModelRun>();
   readonly #rooms: Map<string, number>;
+  readonly #cost: Cost;
+  readonly #milliCards: number;
   #slots: number;
   #clock = 0;
 
-  constructor(tree: AdmissionTree, slots: number, rooms: Readonly<Record<string, number>>) {
+  constructor(tree: AdmissionTree, options: ModelOptions) {
+    const { slots, rooms, cost, milliCards } = options;
     this.#slots = slots;
+    this.#cost = cost;
+    this.#milliCards = milliCards;
     this.#rooms = new Map(Object.entries(rooms));
     this.#branches.push({
       branch: tree.pool,
@@ -46,6 +70,8 @@ export class Model {
       weight: 1,
       isRemoved: false,
       since: 0,
+      limits: {},
+      closedFor: undefined,
     });
   }
 
@@ -75,10 +101,33 @@ export class Model {
   opened(branch: Branch, parent: Branch, weight: number, mountedBy?: Run): void {
     const above = this.#branchOf(parent);
     const mounter = mountedBy && this.#of(mountedBy);
-    this.#branches.push({ branch, parent: above, mountedBy: mounter, weight, isRemoved: false, since: 0 });
+    this.#branches.push({
+      branch,
+      parent: above,
+      mountedBy: mounter,
+      weight,
+      isRemoved: false,
+      since: 0,
+      limits: {},
+      closedFor: undefined,
+    });
   }
 
   requested(run: Run, update: Branch, options: RequestOptions, granted: readonly Run[]): void {
+    const made = this.#made(run, update, options);
+    const leads = this.#twinsOf(made).some(({ state }) => state === 'granted');
+    if (!leads) this.#wait(made);
+    this.#judge(granted);
+  }
+
+  /** It starts whatever is free, and nobody else does before the next call. */
+  adopted(run: Run, update: Branch, options: RequestOptions): void {
+    const made = this.#made(run, update, options);
+    this.#wait(made);
+    this.#grant(made);
+  }
+
+  #made(run: Run, update: Branch, options: RequestOptions): ModelRun {
     const made: ModelRun = {
       run,
       number: ++this.#clock,
@@ -87,15 +136,17 @@ export class Model {
       runnerClass: options.runnerClass,
       component: options.component,
       version: options.version,
+      rows: options.rows ?? 0,
+      bytes: options.bytes ?? 0,
+      milliCards: options.milliCards ?? 0,
+      children: { limits: {}, closedFor: undefined },
       state: 'following',
       slotOf: undefined,
       isLoanOpen: true,
       room: undefined,
     };
     this.#runs.set(run, made);
-    const leads = this.#twinsOf(made).some(({ state }) => state === 'granted');
-    if (!leads) this.#wait(made);
-    this.#judge(granted);
+    return made;
   }
 
   released(run: Run, ending: 'succeeded' | 'failed', granted: readonly Run[], reused: readonly Run[]): void {
@@ -124,7 +175,7 @@ export class Model {
   }
 
   withdrew(run: Run, granted: readonly Run[]): void {
-    this.#of(run).state = 'ended';
+    this.#leave(this.#of(run), 'ended');
     this.#judge(granted);
   }
 
@@ -143,6 +194,21 @@ export class Model {
     this.#judge(granted);
   }
 
+  moved(run: Run, runnerClass: string, granted: readonly Run[]): void {
+    this.#of(run).room = runnerClass;
+    this.#judge(granted);
+  }
+
+  limited(branch: Branch, limits: Limits, granted: readonly Run[]): void {
+    this.#branchOf(branch).limits = limits;
+    this.#judge(granted);
+  }
+
+  limitedChildren(run: Run, limits: Limits, granted: readonly Run[]): void {
+    this.#of(run).children.limits = limits;
+    this.#judge(granted);
+  }
+
   weightChanged(source: Branch, weight: number): void {
     this.#branchOf(source).weight = weight;
   }
@@ -158,44 +224,97 @@ export class Model {
       withdrawn.map((r) => this.#of(r).number),
       wanted.map(({ number }) => number),
     );
-    for (const run of wanted) run.state = 'ended';
+    for (const run of wanted) this.#leave(run, 'ended');
     this.#judge(granted);
   }
 
   // ---- judging --------------------------------------------------------------------------------------------------------
 
   #judge(granted: readonly Run[]): void {
-    for (const run of granted) this.#judgeGrant(this.#of(run));
-    const left = this.#eligible();
-    if (left.length > 0)
-      throw new Error(
-        `A5: run ${left[0]!.number} (#${left[0]!.run.number}) could start and waits; loan #${this.#loanFor(left[0]!)?.run.number}`,
-      );
+    const wanted = this.#serve();
+    expectSame(
+      'granted runs',
+      granted.map((r) => this.#of(r).number),
+      wanted.map(({ number }) => number),
+    );
     for (const run of this.#runs.values()) this.#compare(run);
     this.#forgetEnded();
   }
 
-  #judgeGrant(run: ModelRun): void {
-    const eligible = this.#eligible();
-    if (!eligible.includes(run)) throw new Error(`run ${run.number} was granted and could not start`);
-    const path = pathTo(run.update);
-    for (const [depth, branch] of path.entries()) {
-      if (depth === 0) continue;
-      const rivals = new Set(
-        eligible
-          .map(({ update }) => pathTo(update))
-          .filter((p) => p[depth - 1] === path[depth - 1])
-          .map((p) => p[depth]),
-      );
-      for (const rival of rivals) {
-        if (rival !== undefined && rival !== branch && this.#comesBefore(rival, branch)) {
-          throw new Error(`A2: ${rival.branch.name} comes before ${branch.branch.name}, which was served`);
-        }
+  /** Starts whoever comes first, until nobody is left who could start. */
+  #serve(): ModelRun[] {
+    const granted: ModelRun[] = [];
+    for (let run = this.#first(); run !== undefined; run = this.#first()) {
+      const stopper = this.#stopperOf(run);
+      if (stopper !== undefined) this.#close(stopper, run);
+      else {
+        this.#grant(run);
+        granted.push(run);
       }
     }
-    const older = eligible.find(({ update, number }) => update === run.update && number < run.number);
-    if (older !== undefined) throw new Error(`A2: run ${older.number} of the same update is older than ${run.number}`);
-    this.#grant(run);
+    return granted;
+  }
+
+  /** A2: level by level, among those who could start and have not been found too heavy already. */
+  #first(): ModelRun | undefined {
+    let eligible = this.#eligible();
+    for (let depth = 1; eligible.some(({ update }) => pathTo(update).length > depth); depth++) {
+      const rivals = new Set(eligible.map(({ update }) => pathTo(update)[depth]!));
+      const first = [...rivals].reduce((a, b) => (this.#comesBefore(b, a) ? b : a));
+      eligible = eligible.filter(({ update }) => pathTo(update)[depth] === first);
+    }
+    return eligible.reduce<ModelRun | undefined>((a, b) => (a !== undefined && a.number < b.number ? a : b), undefined);
+  }
+
+  // ---- limits: M1 to M4 -------------------------------------------------------------------------------------------------
+
+  /** From the innermost out. */
+  #placesOf({ lender, update }: ModelRun): Place[] {
+    return [...(lender === undefined ? [] : [lender.children]), ...pathTo(update).reverse()];
+  }
+
+  /** M1. */
+  #stopperOf(run: ModelRun): Place | undefined {
+    return this.#placesOf(run).find((place) => {
+      const { rows = Number.POSITIVE_INFINITY, bytes = Number.POSITIVE_INFINITY } = place.limits;
+      const below = [...this.#runs.values()].filter(
+        (other) => other.state === 'granted' && this.#placesOf(other).includes(place),
+      );
+      const isLoaded = below.some(
+        (other) => this.#isExecuting(other) && other.rows + other.bytes + other.milliCards > 0,
+      );
+      const fitsRows = run.rows === 0 || sum(below, 'rows') + run.rows <= rows;
+      const fitsBytes = run.bytes === 0 || sum(below, 'bytes') + run.bytes <= bytes;
+      return isLoaded && !(fitsRows && fitsBytes);
+    });
+  }
+
+  /** M2, M4. */
+  #close(place: Place, run: ModelRun): void {
+    for (const other of this.#closedPlaces()) {
+      const isAboveBoth = this.#placesOf(run).includes(other) && this.#placesOf(other.closedFor!).includes(place);
+      if (isAboveBoth) other.closedFor = undefined;
+    }
+    place.closedFor = run;
+  }
+
+  #closedPlaces(): Place[] {
+    const places: Place[] = [...this.#branches, ...[...this.#runs.values()].map(({ children }) => children)];
+    return places.filter(({ closedFor }) => closedFor !== undefined);
+  }
+
+  /** M3: a branch is closed to all but one run while that one could start; and to that one where it is known to be too heavy still. */
+  #isShutOut(run: ModelRun): boolean {
+    return this.#placesOf(run).some((place) => {
+      if (place.closedFor === run) return this.#stopperOf(run) === place;
+      return place.closedFor !== undefined && this.#canStart(place.closedFor);
+    });
+  }
+
+  /** It waits no more for a slot. */
+  #leave(run: ModelRun, state: ModelRun['state']): void {
+    run.state = state;
+    for (const place of this.#closedPlaces()) if (place.closedFor === run) place.closedFor = undefined;
   }
 
   #comesBefore(a: ModelBranch, b: ModelBranch): boolean {
@@ -205,10 +324,10 @@ export class Model {
 
   #grant(run: ModelRun): void {
     const loan = this.#loanFor(run);
-    run.state = 'granted';
+    this.#leave(run, 'granted');
     run.slotOf = loan !== undefined && this.#isIdle(loan) ? loan : undefined;
     run.room = run.run.runnerClass;
-    for (const twin of this.#twinsOf(run)) if (twin.state === 'waiting') twin.state = 'following';
+    for (const twin of this.#twinsOf(run)) if (twin.state === 'waiting') this.#leave(twin, 'following');
   }
 
   #end(run: ModelRun): void {
@@ -226,12 +345,15 @@ export class Model {
 
   /** Everybody who could start now. */
   #eligible(): ModelRun[] {
-    const isSlotFree = this.#held(this.#branches[0]!) < this.#slots;
-    const mayLend = this.#executing() < this.#slots;
-    return [...this.#runs.values()].filter((run) => {
-      if (run.state !== 'waiting' || !this.#hasRoom(run)) return false;
-      return isSlotFree || (mayLend && this.#mayBorrow(run));
-    });
+    const could = [...this.#runs.values()].filter((run) => run.state === 'waiting' && this.#canStart(run));
+    return this.#closedPlaces().length === 0 ? could : could.filter((run) => !this.#isShutOut(run));
+  }
+
+  /** Apart from limits. */
+  #canStart(run: ModelRun): boolean {
+    if (!this.#hasRoom(run)) return false;
+    if (this.#slotsHeld(this.#branches[0]!) < this.#slots) return true;
+    return this.#mayBorrow(run) && this.#executing() < this.#slots;
   }
 
   #hasRoom({ runnerClass }: ModelRun): boolean {
@@ -280,10 +402,26 @@ export class Model {
   }
 
   /** A loan counts once, where its slot was taken. */
+  #slotsHeld(branch: ModelBranch): number {
+    return this.#inFlight(branch).filter(({ slotOf }) => slotOf === undefined).length;
+  }
+
+  #inFlight(branch: ModelBranch): ModelRun[] {
+    return [...this.#runs.values()].filter(({ state, update }) => state === 'granted' && isWithin(update, branch));
+  }
+
+  /** What branches are compared by. */
   #held(branch: ModelBranch): number {
-    return [...this.#runs.values()].filter(
-      ({ state, slotOf, update }) => state === 'granted' && slotOf === undefined && isWithin(update, branch),
-    ).length;
+    if (this.#cost === 'slots') return this.#slotsHeld(branch);
+    const bytes = sum(this.#inFlight(branch), 'bytes');
+    if (this.#cost === 'bytes') return bytes;
+    const whole = this.#branches[0]!.limits.bytes;
+    const parts = [
+      this.#slotsHeld(branch) / this.#slots,
+      whole === undefined ? 0 : bytes / whole,
+      sum(this.#inFlight(branch), 'milliCards') / this.#milliCards,
+    ];
+    return Math.max(...parts.map((part) => Math.floor(part * 1e9)));
   }
 
   #waiting(branch: ModelBranch): number {
@@ -338,4 +476,8 @@ function isWithin(branch: ModelBranch, ancestor: ModelBranch): boolean {
 
 function expectSame(what: string, got: readonly number[], wanted: readonly number[]): void {
   if (got.join() !== wanted.join()) throw new Error(`${what}: [${got.join()}], should be [${wanted.join()}]`);
+}
+
+function sum(runs: readonly ModelRun[], what: 'rows' | 'bytes' | 'milliCards'): number {
+  return runs.reduce((total, run) => total + run[what], 0);
 }
