@@ -245,11 +245,23 @@ export class LeaderElector {
     return this.#request<LeaseObject>('PUT', this.#path(), { ...lease, spec: this.#spec(epoch, identity, acquired) });
   }
 
+  /**
+   * The renewal that the end broke off may have been carried out, so a conflict is looked at once more. An unreachable server costs only
+   * time: the lease then expires by itself.
+   */
   async #release(): Promise<void> {
-    const { lease } = this.#seen!;
+    try {
+      await this.#putReleased(this.#seen!.lease);
+    } catch (error) {
+      if (!isConflict(error)) return;
+      const lease = await this.#send<LeaseObject>('GET', this.#path()).catch(() => undefined);
+      if (lease?.spec.holderIdentity === this.#settings.identity) await this.#putReleased(lease).catch(() => {});
+    }
+  }
+
+  #putReleased(lease: LeaseObject): Promise<unknown> {
     const spec = { ...lease.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime: this.#now() };
-    // A lost race or an unreachable server costs only time: the lease then expires by itself.
-    await this.#send('PUT', this.#path(), { ...lease, spec }).catch(() => {});
+    return this.#send('PUT', this.#path(), { ...lease, spec });
   }
 
   #spec(epoch: number, identity: string, acquired: string | undefined): LeaseObject['spec'] {

@@ -66,6 +66,16 @@ describe('leader election', () => {
     await made[1]!.stop();
   });
 
+  test('E4: a renewal that the end broke off and the server carried out does not keep the lease from being released', async () => {
+    const { server, made, pass, spec } = await electors(1);
+    made[0]!.start();
+    await pass(1_000);
+    const lease = server.get(LEASES_PATH, 'operator')!;
+    server.put(LEASES_PATH, { ...lease, spec: { ...spec(), renewTime: microTime(1_500) } });
+    await made[0]!.stop();
+    expect(spec().holderIdentity).toBe('');
+  });
+
   test('E1: a crashed leader is followed only after the lease duration, counted on the local clock', async () => {
     const { server, made, log, pass } = await electors(2);
     server.put(LEASES_PATH, {
