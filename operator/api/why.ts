@@ -4,6 +4,7 @@ import type { Explanation, Level, RunHistory, Standing } from '../admission/inde
 import type { RunPicture } from '../dispatch/index.ts';
 import type { PipelineHost, UpdateRecord } from '../host/index.ts';
 import { updatesOf } from './views.ts';
+import { cardSays } from './why-card.ts';
 
 export interface RunWhy {
   readonly run: RunPicture;
@@ -72,7 +73,10 @@ function runWhy(host: PipelineHost, run: RunPicture, nowMs: number): RunWhy {
     run,
     sinceMs: Math.max(0, nowMs - run.requestedAtMs),
     ...(explanation !== undefined && { explanation }),
-    says: explanation === undefined ? [phaseSays(run)] : explanationSays(host, run, explanation),
+    says:
+      explanation === undefined
+        ? [phaseSays(run), ...cardSays(host, run, nowMs)]
+        : explanationSays(host, run, explanation),
   };
 }
 
