@@ -10,6 +10,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
   sources: async () => (await import('./sources.ts')).sources,
   cards: async () => (await import('./cards.ts')).cards,
   runs: async () => (await import('./runs.ts')).runs,
+  telemetry: async () => (await import('./telemetry.ts')).telemetry,
   operator: async () => (await import('./operator.ts')).operator,
 };
 

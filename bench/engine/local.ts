@@ -1,5 +1,10 @@
 // One Pipeline in this process, for benchmarks: what `fairlead dev` wires, without its reports.
-import { type DispatchEvents, Dispatcher, type UpdateEnding } from '../../operator/dispatch/index.ts';
+import {
+  type DispatchEvents,
+  Dispatcher,
+  type DispatcherOptions,
+  type UpdateEnding,
+} from '../../operator/dispatch/index.ts';
 import { systemClock } from '../../runner/clock.ts';
 import { Engine, type PipelinePlan, type SourcePlan, type StateStore } from '../../runner/execute/index.ts';
 
@@ -12,15 +17,22 @@ export interface LocalOptions {
   readonly sources: ReadonlyMap<string, SourcePlan>;
   readonly slots: number;
   readonly events?: DispatchEvents;
+  readonly traceparentOf?: DispatcherOptions['traceparentOf'];
   readonly onChanged?: Parameters<Dispatcher['openSource']>[0]['onChanged'];
 }
 
 export class Local {
   readonly dispatcher: Dispatcher;
 
-  constructor({ state, epoch, plan, sources, slots, events, onChanged }: LocalOptions) {
+  constructor({ state, epoch, plan, sources, slots, events, traceparentOf, onChanged }: LocalOptions) {
     const engine = new Engine({ state, plan, sources, clock: systemClock });
-    this.dispatcher = new Dispatcher({ clock: systemClock, slotsMax: slots, epoch, ...(events && { events }) });
+    this.dispatcher = new Dispatcher({
+      clock: systemClock,
+      slotsMax: slots,
+      epoch,
+      ...(events && { events }),
+      ...(traceparentOf && { traceparentOf }),
+    });
     const { uplink } = this.dispatcher.addRunner({ name: 'bench', runnerClass: 'bench', slots, runner: engine });
     engine.connect(uplink);
     for (const name of sources.keys()) this.dispatcher.openSource({ name, ...(onChanged && { onChanged }) });

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { create } from '@bufbuild/protobuf';
 import { systemClock } from '../../operator/clock.ts';
-import { type DispatchEvents, Dispatcher } from '../../operator/dispatch/index.ts';
+import { type DispatchEvents, Dispatcher, type DispatcherOptions } from '../../operator/dispatch/index.ts';
 import { Gateway, type GatewayServer, serveGateway, sharedToken } from '../../operator/gateway/index.ts';
 import { selfSigned } from '../../operator/standalone/index.ts';
 import { SpecsSchema } from '../../runner/protocol/index.ts';
@@ -21,6 +21,7 @@ export interface FieldOptions {
   readonly runnerSlots: number;
   readonly sources: readonly string[];
   readonly events?: DispatchEvents;
+  readonly traceparentOf?: DispatcherOptions['traceparentOf'];
   /** Program of the runner processes; default: one whose runs only take time. */
   readonly program?: URL;
   /** Runner processes; default 2. */
@@ -35,12 +36,18 @@ export interface Field {
 }
 
 export async function openField(options: FieldOptions): Promise<Field> {
-  const { slotsMax, runnerSlots, sources, events, program = RUNNER, runners: count = RUNNERS } = options;
+  const { slotsMax, runnerSlots, sources, events, traceparentOf, program = RUNNER, runners: count = RUNNERS } = options;
   const folder = mkdtempSync(join(tmpdir(), 'fairlead-bench-'));
   const { cert, key } = selfSigned([HOST], Date.now());
   writeFileSync(join(folder, 'ca.pem'), cert);
   writeFileSync(join(folder, 'token'), 'bench\n');
-  const dispatcher = new Dispatcher({ clock: systemClock, slotsMax, epoch: 1, ...(events && { events }) });
+  const dispatcher = new Dispatcher({
+    clock: systemClock,
+    slotsMax,
+    epoch: 1,
+    ...(events && { events }),
+    ...(traceparentOf && { traceparentOf }),
+  });
   for (const name of sources) dispatcher.openSource({ name });
   const everybody = Promise.withResolvers<void>();
   let joined = 0;

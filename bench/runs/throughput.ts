@@ -1,5 +1,5 @@
 // Empty runs a second through operator and two runners: two sources, each with more runs open than there are slots.
-import { openField, update } from './field.ts';
+import { type FieldOptions, openField, update } from './field.ts';
 
 const RUNS = 200_000;
 const WARM_UP_RUNS = 20_000;
@@ -12,8 +12,8 @@ export interface Throughput {
   readonly runnersMicros: number;
 }
 
-export async function throughput(): Promise<Throughput> {
-  const field = await openField({ slotsMax: SLOTS, runnerSlots: SLOTS / 2, sources: ['a', 'b'] });
+export async function throughput(followed: Pick<FieldOptions, 'events' | 'traceparentOf'> = {}): Promise<Throughput> {
+  const field = await openField({ slotsMax: SLOTS, runnerSlots: SLOTS / 2, sources: ['a', 'b'], ...followed });
   const both = (runs: number) => {
     const half = { children: runs / 2, eachMs: 0, window: SLOTS };
     return Promise.all(['a', 'b'].map((source) => update(field.dispatcher, source, half)));

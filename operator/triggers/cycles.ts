@@ -6,7 +6,7 @@
 //   T4. The interval counts from the end of the last listing, so a listing that takes longer than the interval never piles up.
 //   T5. Nothing opens while suspended, or while the gate is shut (an update of the whole Pipeline enters its work before the next cycle lists).
 //       What came meanwhile opens one cycle afterwards.
-import type { UpdateEnding, UpdateObserver, UpdateView } from '../dispatch/index.ts';
+import type { Cause, UpdateEnding, UpdateObserver, UpdateView } from '../dispatch/index.ts';
 import type { UpdateDoor } from './ports.ts';
 
 /** What somebody wants of the next cycle. */
@@ -16,6 +16,8 @@ export interface CycleWish {
   readonly reprocess?: boolean;
   readonly allowDeletes?: boolean;
   readonly releaseQuarantined?: boolean;
+  /** Who asked and when, for the trace: of a joined wish all of them, up to a bound. */
+  readonly causes?: readonly Cause[];
 }
 
 /** Told about the cycles of one source. */
@@ -33,6 +35,9 @@ export type ShutReason = 'suspended' | 'pipeline' | 'closed';
 
 /** Cycles of one source that may be open at once: one lists, and three more may still have items that wait. */
 export const OPEN_CYCLES_MAX = 4;
+
+/** Causes that a wish carries; a storm of changes has more. */
+const CAUSES_MAX = 16;
 
 export class Cycles {
   readonly #door: UpdateDoor;
@@ -130,8 +135,10 @@ export class Cycles {
 function joined(first: CycleWish, second: CycleWish): CycleWish {
   const either = (name: 'reprocess' | 'allowDeletes' | 'releaseQuarantined') =>
     first[name] === true || second[name] === true ? { [name]: true } : {};
+  const causes = [...(first.causes ?? []), ...(second.causes ?? [])];
   return {
     trigger: first.trigger,
+    ...(causes.length > 0 && { causes: causes.slice(0, CAUSES_MAX) }),
     ...either('reprocess'),
     ...either('allowDeletes'),
     ...either('releaseQuarantined'),

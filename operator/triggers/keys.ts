@@ -5,7 +5,7 @@
 //       backup) costs one listing and bounded memory.
 
 import type { SourceChange } from '../../runner/protocol/index.ts';
-import type { UpdateEnding, UpdateObserver, UpdateView } from '../dispatch/index.ts';
+import type { Cause, UpdateEnding, UpdateObserver, UpdateView } from '../dispatch/index.ts';
 import type { UpdateDoor } from './ports.ts';
 
 /** Open per-key updates of one source beyond which a cycle is cheaper: a cycle compares 100,000 items a second, an update is a branch. */
@@ -15,6 +15,16 @@ export const KEY_UPDATES_MAX = 1_000;
 export interface KeyObserver {
   started?(update: UpdateView): void;
   ended?(update: UpdateView, ending: UpdateEnding): void;
+}
+
+/** What a change says of where it comes from. */
+export function causeOf({ seenAtMs, revision, traceparent }: SourceChange, trigger: string): Cause {
+  return {
+    trigger,
+    atMs: seenAtMs,
+    ...(revision !== undefined && { revision }),
+    ...(traceparent !== undefined && { traceparent }),
+  };
 }
 
 export class KeyUpdates {
@@ -42,7 +52,11 @@ export class KeyUpdates {
 
   changed(change: SourceChange, trigger: string): void {
     const newest = this.#newest.get(change.key);
-    if (newest !== undefined && newest.startedAtMs === undefined) return;
+    const cause = causeOf(change, trigger);
+    if (newest !== undefined && newest.startedAtMs === undefined) {
+      this.#door.joinUpdate?.(newest.name, cause);
+      return;
+    }
     if (this.#open.size >= KEY_UPDATES_MAX) {
       this.#overflow();
       return;
@@ -52,6 +66,7 @@ export class KeyUpdates {
       source: this.#source,
       key: change.key,
       trigger,
+      causes: [cause],
       input: { change: change.kind, seenAtMs: change.seenAtMs },
       observer: {
         started: (started) => this.#observer.started?.(started),

@@ -4,7 +4,7 @@ import type { SourceChange } from '../../runner/protocol/index.ts';
 import type { CancelTimer, Clock } from '../clock.ts';
 import type { UpdateEnding, UpdateObserver, UpdateView } from '../dispatch/index.ts';
 import { Cycles, type CycleWish } from './cycles.ts';
-import { KeyUpdates } from './keys.ts';
+import { causeOf, KeyUpdates } from './keys.ts';
 import type { UpdateDoor } from './ports.ts';
 import { type Schedule, ScheduleTimer } from './schedule.ts';
 
@@ -91,13 +91,15 @@ export class SourceTriggers {
   want(wish: CycleWish): void {
     this.#cancelPatience?.();
     this.#cancelPatience = undefined;
-    this.cycles.want(wish);
+    const causes = wish.causes ?? [{ trigger: wish.trigger, atMs: this.#clock.nowMs() }];
+    this.cycles.want({ ...wish, causes });
   }
 
   /** What the watcher, or a push, saw. */
   changed(changes: readonly SourceChange[], trigger = 'watch'): void {
     for (const change of changes) {
-      if (change.kind === 'rescan' || this.#settings.suspend === true) this.want({ trigger });
+      if (change.kind === 'rescan' || this.#settings.suspend === true)
+        this.want({ trigger, causes: [causeOf(change, trigger)] });
       else this.keys.changed(change, trigger);
     }
   }

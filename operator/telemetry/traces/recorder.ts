@@ -160,6 +160,9 @@ export class TraceRecorder implements DispatchEvents {
 
   /** Links to who asked, and to spans that stand for triggers which had no trace of their own. */
   #linksOf(update: UpdateView, trace: UpdateTrace): TraceLink[] {
+    const [first, ...more] = update.causes;
+    // A lone trigger without anything to point at: the root names it already.
+    if (more.length === 0 && first?.traceparent === undefined && first?.revision === undefined) return [];
     return update.causes.map((cause) => {
       const known = parseTraceparent(cause.traceparent);
       const { trigger, atMs, revision } = cause;

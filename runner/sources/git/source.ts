@@ -94,7 +94,7 @@ export class GitSource implements Source {
       const seenAtMs = this.#options.clock.nowMs();
       const now = await this.#at(seenAtMs, signal);
       if (seen === undefined) yield [];
-      else if (seen.tree !== now.tree) yield* this.#changes(trees, seen.tree, now.tree, seenAtMs);
+      else if (seen.tree !== now.tree) yield* this.#changes(trees, seen.tree, now, seenAtMs);
       seen = now;
     }
   }
@@ -170,7 +170,7 @@ export class GitSource implements Source {
   async *#changes(
     trees: Trees,
     older: string,
-    newer: string,
+    { tree: newer, commit: revision }: Snapshot,
     seenAtMs: number,
   ): AsyncGenerator<readonly SourceChange[]> {
     let batch: SourceChange[] = [];
@@ -178,14 +178,14 @@ export class GitSource implements Source {
       for await (const { raw, id } of trees.differences(older, newer)) {
         const key = keyOf(raw);
         if (!this.#options.filter.admitsFile(key)) continue;
-        batch.push({ key, kind: id === undefined ? 'removed' : 'changed', seenAtMs });
+        batch.push({ key, kind: id === undefined ? 'removed' : 'changed', seenAtMs, revision });
         if (batch.length < BATCH_MAX) continue;
         yield batch;
         batch = [];
       }
     } catch (error) {
       if (!(error instanceof MissingObject)) throw error;
-      batch = [{ key: '', kind: 'rescan', seenAtMs }];
+      batch = [{ key: '', kind: 'rescan', seenAtMs, revision }];
     }
     if (batch.length > 0) yield batch;
   }

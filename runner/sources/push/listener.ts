@@ -34,6 +34,7 @@ async function answer(find: FindPushSource, request: IncomingMessage): Promise<A
     time: header(request, TIME_HEADER),
     signature: header(request, SIGNATURE_HEADER),
     body: Buffer.concat(parts),
+    traceparent: header(request, 'traceparent'),
   });
 }
 

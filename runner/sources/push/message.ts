@@ -37,6 +37,8 @@ export interface Signed {
   readonly time: string | undefined;
   readonly signature: string | undefined;
   readonly body: Uint8Array;
+  /** W3C trace context of the sender, which is only linked to: it is not signed. */
+  readonly traceparent?: string | undefined;
 }
 
 /** Checks who sent a message, and when. Throws PushRefusal; the message never says what would have fitted. */

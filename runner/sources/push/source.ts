@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../clock.ts';
 import type { ItemContent, ListedItem, ListOptions, ReadOptions, Source } from '../../execute/index.ts';
-import type { SourceChange } from '../../protocol/index.ts';
+import { parseTraceparent, type SourceChange } from '../../protocol/index.ts';
 import { StepError } from '../../sdk/index.ts';
 import { ChangeQueue } from '../common/change-queue.ts';
 import { messageOf } from '../common/failure.ts';
@@ -112,8 +112,10 @@ export class PushSource implements Source {
     for (const [signature, untilMs] of this.#taken) if (untilMs < nowMs) this.#taken.delete(signature);
     const identity = createHash('sha256').update(`${signed.time}.`).update(signed.body).digest('hex');
     if (this.#taken.has(identity)) return { status: 202, message: 'this message was taken before', changes: [] };
+    const { traceparent } = signed;
+    const cause = parseTraceparent(traceparent) === undefined ? {} : { traceparent: traceparent ?? '' };
     const changes: SourceChange[] = [];
-    for (const item of items) changes.push(await this.#keep(item, nowMs));
+    for (const item of items) changes.push({ ...(await this.#keep(item, nowMs)), ...cause });
     // A signature may lie ahead of our time by the tolerance, and behind it by the same.
     this.#taken.set(identity, nowMs + 2 * toleranceMs);
     for (const queue of this.#queues) queue.add(changes);
