@@ -1,12 +1,14 @@
 // The tour that `make demo` gives: an index of this repository, two questions, and what fairness is worth. All figures are measured as
-// they are printed.
+// they are printed. `node scripts/demo.ts FOLDER` gives it in another git checkout with the same `examples/code-index`.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { fewestHeldFirst, fifo } from '../operator/admission/index.ts';
 import { type Measured, measureChange } from './demo/change.ts';
 import { makeScratch } from './demo/scratch.ts';
 
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const PIPELINE = 'examples/code-index';
 const QUESTIONS = [
   'which branch of the tree gets the slot that was freed?',
@@ -21,7 +23,7 @@ const heading = (text: string) => say(`\n── ${text} ${'─'.repeat(Math.max(
 /** Runs `fairlead` as a user would, and fails with it. */
 function fairlead(...args: string[]): void {
   say(`$ fairlead ${args.map((arg) => (/[\s?]/.test(arg) ? `"${arg}"` : arg)).join(' ')}`);
-  const { status } = spawnSync(process.execPath, ['cli/bin.mjs', ...args], { stdio: 'inherit' });
+  const { status } = spawnSync(process.execPath, [join(ROOT, 'cli/bin.mjs'), ...args], { stdio: 'inherit' });
   if (status !== 0) throw new Error(`fairlead ${args[0]} ended with ${status}`);
 }
 
@@ -62,7 +64,7 @@ async function printPoint(): Promise<void> {
   );
 }
 
-process.chdir(fileURLToPath(new URL('..', import.meta.url)));
+process.chdir(process.argv[2] ?? ROOT);
 const startedAtMs = performance.now();
 printAll();
 await printPoint();

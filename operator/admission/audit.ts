@@ -1,5 +1,5 @@
 // Counts again the slow way what the tree keeps up to date (A3): tests call it after each step, the debug dump in production.
-import { type BranchEntry, below } from './branch.ts';
+import { type BranchEntry, below, lanesOf } from './branch.ts';
 import type { Lane } from './lane.ts';
 import type { Rooms } from './rooms.ts';
 import type { RunEntry } from './run.ts';
@@ -19,12 +19,6 @@ export function auditOf(pool: BranchEntry, rooms: Rooms): readonly string[] {
 }
 
 const grantedIn = ({ others }: BranchEntry): RunEntry[] => [...others].filter(({ state }) => state === 'granted');
-
-function lanesOf(branch: BranchEntry): Lane[] {
-  const lanes: Lane[] = [];
-  for (let lane = branch.lanes; lane; lane = lane.sibling) lanes.push(lane);
-  return lanes;
-}
 
 /** B1. */
 function faultsOfCounts(branch: BranchEntry): string[] {

@@ -135,3 +135,10 @@ export function* below(branch: BranchEntry): Generator<BranchEntry> {
   yield branch;
   for (const child of branch.children) yield* below(child);
 }
+
+/** For those who look without haste. */
+export function lanesOf(branch: BranchEntry): Lane[] {
+  const lanes: Lane[] = [];
+  for (let lane = branch.lanes; lane; lane = lane.sibling) lanes.push(lane);
+  return lanes;
+}

@@ -30,6 +30,14 @@ export function isBelow(run: RunEntry, top: BranchEntry): boolean {
   return false;
 }
 
+/** The outermost branch on its path that is closed for another run. */
+export function closedAbove(run: RunEntry): BranchEntry | undefined {
+  let closed: BranchEntry | undefined;
+  for (let branch: BranchEntry | undefined = run.branch; branch; branch = branch.parent)
+    if (branch.closedFor && branch.closedFor !== run) closed = branch;
+  return closed;
+}
+
 function isPassing({ limits, loaded, rows, bytes }: BranchEntry, load: Load): boolean {
   if (!limits || loaded === 0) return true;
   const fitsRows = limits.rows === undefined || load.rows === 0 || rows + load.rows <= limits.rows;

@@ -344,6 +344,48 @@ describe('A11: weights, costs and limits, off unless somebody sets them', () => 
     expect([nextHeavy.state, nextLight.state]).toEqual(['waiting', 'granted']);
   });
 
+  test('dominant share: whoever holds the larger part of anything waits, and a new limit on bytes counts at once', () => {
+    const served = (bytes: number): string => {
+      const world = new World({ slots: 10, cost: 'dominant-share', milliCards: 4_000, limits: { bytes: 1_000 } });
+      const [heavy, cards] = [world.update('heavy'), world.update('cards')];
+      world.ask(heavy, 'h1', { bytes: 400 });
+      world.ask(cards, 'c1', { milliCards: 1_000 });
+      const fill = world.askMany(world.update('fill'), 'f', 8);
+      world.ask(heavy, 'h2', { bytes: 1 });
+      world.ask(cards, 'c2', { milliCards: 1 });
+      world.took(world.tree.setLimits(world.pool, { bytes }));
+      world.end(fill[0]!);
+      return world.order().at(-1)!;
+    };
+    expect([served(1_000), served(4_000)]).toEqual(['c2', 'h2']);
+  });
+
+  test('F52: a run that a limit stops is the next to start below it, however many lighter ones ask', () => {
+    const world = new World({ slots: 8, limits: { rows: 10 } });
+    const small = world.askMany(world.update('light'), 's', 5, { rows: 2 });
+    const heavy = world.ask(world.update('heavy'), 'heavy', { rows: 12 });
+    const after = world.askMany(world.update('stream'), 'a', 20, { rows: 1 });
+    for (const run of small) {
+      expect(heavy.state).toBe('waiting');
+      world.end(run);
+    }
+    expect([heavy.state, ...new Set(after.map(({ state }) => state))]).toEqual(['granted', 'waiting']);
+  });
+
+  test('M3: a child on its parent’s loan never waits for a run that needs the slot of that parent', () => {
+    const world = new World({ slots: 2, limits: { rows: 3 } });
+    const update = world.update('u');
+    const parent = world.ask(update, 'parent');
+    const first = world.ask(update, 'first', { lender: parent, rows: 2 });
+    const heavy = world.ask(world.update('heavy'), 'heavy', { rows: 5 });
+    const other = world.ask(world.update('other', world.source('s')), 'other');
+    expect([first.state, heavy.state, other.state]).toEqual(['granted', 'waiting', 'waiting']);
+    const next = world.ask(update, 'next', { lender: parent, rows: 2 });
+    world.took(world.tree.setSlots(1));
+    world.end(first);
+    expect([next.state, heavy.state]).toEqual(['granted', 'waiting']);
+  });
+
   test('a branch that its own limit stops is passed over and holds nobody back', () => {
     const world = new World({ slots: 8 });
     const source = world.tree.openSource(world.pool, 'bounded', { limits: { rows: 10 } });
