@@ -1,5 +1,5 @@
 // Memory of this process over time: its peak, and how much it grew.
-const EVERY_MS = 20;
+const EVERY_MS = 50;
 
 export class PeakMemory {
   readonly #beganBytes = process.memoryUsage().rss;
