@@ -13,7 +13,7 @@ import { BranchEntry, below } from './branch.ts';
 import { checkedLimits, checkedLoad, checkedSlots, checkedWeight, entryOf, loanOf, nameOf, runOf } from './checks.ts';
 import { costOf } from './cost.ts';
 import { type Explanation, explanationOf, type RunHistory } from './explain.ts';
-import { needOf } from './lane.ts';
+import { type Lane, needOf } from './lane.ts';
 import { isBelow, isBelowShares, stopperOf } from './limits.ts';
 import type { Loan } from './loan.ts';
 import { refuse } from './refuse.ts';
@@ -330,18 +330,15 @@ export class AdmissionTree {
       const executing = executes ? 1 : -1;
       lender.isExecuting = executes;
       lender.room.used += executing;
-      this.#recount(lender.branch, 0, 0, lender.load, 0, executing);
+      if (lender.load !== NO_LOAD) this.#recount(lender.branch, 0, 0, lender.load, 0, executing);
     }
     for (const room of this.#rooms.all) {
       const before = loan.offered[room.number];
       const now = loan.isIdle ? loan.firstFor(room) : undefined;
       if (now === before) continue;
       loan.offered[room.number] = now;
-      for (const lane of [before, now]) {
-        if (!lane) continue;
-        lane.queue = lane === now ? lane.branch.laneFor(lane.need - 1) : undefined;
-        this.#settle(lane.branch);
-      }
+      if (before !== undefined) offer(before, undefined);
+      if (now !== undefined) offer(now, now.branch.laneFor(now.need - 1));
     }
   }
 
@@ -534,3 +531,9 @@ export class AdmissionTree {
 }
 
 const NOBODY: readonly Run[] = Object.freeze([]);
+
+/** L3: a lane for loans offers the runs of its class, or nobody. Counts stay as they are, so only lanes of this need can move. */
+function offer(lane: Lane, queue: Lane | undefined): void {
+  lane.queue = queue;
+  for (let up: Lane | undefined = lane; up !== undefined; up = up.above) up.settle(false);
+}
