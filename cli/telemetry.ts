@@ -12,10 +12,15 @@ export interface OpenTelemetry {
   close(): Promise<void>;
 }
 
-export async function openTelemetry(environment: NodeJS.ProcessEnv, log: Log): Promise<OpenTelemetry> {
+/** `log` hears of traces that could not be sent and, unless `saysUpdates` is false, of updates. */
+export async function openTelemetry(
+  environment: NodeJS.ProcessEnv,
+  log: Log,
+  saysUpdates = true,
+): Promise<OpenTelemetry> {
   const traces = environment[TRACES_VARIABLE] !== 'off';
   const sink = traces && wantsExport(environment) ? await openOtel('fairlead-operator', environment, log) : undefined;
-  const telemetry = new Telemetry({ clock: systemClock, traces, log, ...(sink && { sink }) });
+  const telemetry = new Telemetry({ clock: systemClock, traces, ...(saysUpdates && { log }), ...(sink && { sink }) });
   return {
     telemetry,
     close: async () => {

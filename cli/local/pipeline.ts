@@ -6,12 +6,14 @@ import { type LiveSource, mixesCards, resolveMaxInflightComponents } from '../..
 import type { ServingRule } from '../../operator/admission/index.ts';
 import {
   Dispatcher,
+  fanOut,
   type JoinedRunner,
   type UpdateEnding,
   type UpdateStart,
   type UpdateView,
 } from '../../operator/dispatch/index.ts';
 import { limitsOf, OWN_UPDATES, triggerSettings } from '../../operator/host/index.ts';
+import type { Follower } from '../../operator/telemetry/index.ts';
 import { PipelineTriggers, SourceTriggers } from '../../operator/triggers/index.ts';
 import type { Assembly } from '../../runner/assemble/index.ts';
 import type { Clock } from '../../runner/clock.ts';
@@ -41,6 +43,8 @@ export interface PipelineOptions {
   readonly rule?: ServingRule;
   /** Instead of `maxInflightComponents`; for comparison. */
   readonly slots?: number;
+  /** Metrics and traces of a Pipeline, "namespace/name". */
+  readonly follow?: (pipeline: string) => Follower;
   /** The process stays, so what user code mounted to live on goes on. Default: false. */
   readonly stays?: boolean;
 }
@@ -83,12 +87,20 @@ export class LocalPipeline {
     const { stores, plan, sources } = assembly;
     this.#engine = new Engine({ state: stores.state, plan, sources, clock, livesOn: options.stays ?? false });
     const limits = limitsOf(spec.limits);
+    const { namespace, name } = objects.pipeline;
+    const follower = options.follow?.(`${namespace}/${name}`);
+    const { slots: counts } = this.#activity;
+    follower?.attach({
+      sources: [...sources.keys()],
+      activity: (source) => (source === undefined ? counts.total : counts.of(source)),
+    });
     this.dispatcher = new Dispatcher({
       clock,
       slotsMax: slots,
       epoch: assembly.stores.epoch,
       packsCards: mixesCards(spec),
-      events: this.#activity,
+      events: fanOut([this.#activity, ...(follower?.events ?? [])]),
+      ...(follower && { traceparentOf: (update: UpdateView) => follower.traceparentOf(update) }),
       ...(rule !== undefined && { rule }),
       ...(limits !== undefined && { limits }),
     });

@@ -9,6 +9,7 @@ import { LocalPipeline } from './pipeline.ts';
 import { PlainReport } from './plain-report.ts';
 import type { EndedUpdate, Reporter, Streams } from './report.ts';
 import { TerminalReport } from './terminal-report.ts';
+import { openTraces } from './traces.ts';
 
 /** Often enough for a bar that moves, seldom enough to cost nothing. */
 const TICK_MS = 200;
@@ -56,12 +57,16 @@ export class Session {
     const ticking = setInterval(() => this.#tick(), TICK_MS);
     const onSignal = () => this.#interrupted();
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, onSignal);
+    const traces = await openTraces(process.env, this.reporter);
+    const follow = traces && ((pipeline: string) => traces.telemetry.follow(pipeline));
+    const options = { ...this.#options(), stays, ...(follow && { follow }) };
     try {
-      for (const one of objects) this.#pipelines.push(await LocalPipeline.open(one, { ...this.#options(), stays }));
+      for (const one of objects) this.#pipelines.push(await LocalPipeline.open(one, options));
       await work(this.#pipelines);
     } finally {
       clearInterval(ticking);
       for (const pipeline of this.#pipelines) await pipeline.close();
+      await traces?.close();
       for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, onSignal);
       this.reporter.close();
     }
