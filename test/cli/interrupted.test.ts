@@ -1,16 +1,11 @@
-// What happens when `fairlead dev` is killed, stopped or started twice: nothing is lost, nothing is done twice, and rows come out as if
-// nothing had happened. Real processes on a real file; the tests wait for rows to appear, never for time to pass.
+// What happens when `fairlead dev` is stopped or started twice: nothing is lost and nothing is done twice. Real processes on a real file; the tests wait for rows to appear, never for time to pass.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import type { RunningCommand } from '../support/command.ts';
-import { manyFiles, Workspace } from './workspace.ts';
-
-/** FAIRLEAD_TEST_KILLS=100 for the long form. */
-const KILLS = Number(process.env.FAIRLEAD_TEST_KILLS ?? 2);
+import { manyFiles, untilMoreThan, Workspace } from './workspace.ts';
 
 // Many processes one after another, on whatever machine this is.
-vi.setConfig({ testTimeout: 240_000 + KILLS * 20_000 });
+vi.setConfig({ testTimeout: 240_000 });
 
 const FILES = manyFiles(150);
 
@@ -23,12 +18,6 @@ function filled(options = SLOW): Workspace {
   return space;
 }
 
-/** Gives every file another last line; undefined: the first text again. */
-function rewrite(space: Workspace, round: number | undefined): void {
-  for (const [name, text] of FILES)
-    space.write(`files/${name}`, round === undefined ? text : `${text}Round ${round}.\n`);
-}
-
 const itemsIn = (space: Workspace): number => {
   if (!existsSync(join(space.folder, '.fairlead', 'notes.db'))) return 0;
   try {
@@ -38,41 +27,10 @@ const itemsIn = (space: Workspace): number => {
   }
 };
 
-/** Until the rows of more than so many items are there, or the process is at its end. */
-async function untilMoreThan(space: Workspace, items: number, running: RunningCommand): Promise<void> {
-  let isOver = false;
-  void running.done.then(() => {
-    isOver = true;
-  });
-  while (!isOver && itemsIn(space) <= items) await new Promise((resolve) => setImmediate(resolve));
-}
-
-test('killed again and again in the middle, then run once more: the rows are those of a run that was never killed', async () => {
-  const clean = filled({ pipeline: '' });
-  expect((await clean.run('dev', '-f', 'pipeline.yaml')).code).toBe(0);
-
-  const space = filled();
-  const killedAt: number[] = [];
-  for (let kill = 0; kill < KILLS; kill++) {
-    // Once everything is there, every file changes, so that each kill has a middle.
-    if (itemsIn(space) === FILES.size) rewrite(space, kill);
-    const running = space.start('dev', '-f', 'pipeline.yaml');
-    await untilMoreThan(space, itemsIn(space) + Math.floor(Math.random() * 20), running);
-    running.process.kill('SIGKILL');
-    await running.done;
-    killedAt.push(itemsIn(space));
-  }
-  rewrite(space, undefined);
-  const last = await space.run('dev', '-f', 'pipeline.yaml', '-o', 'json');
-  expect(last.code).toBe(0);
-  expect(space.rows(), `killed with so many items done: ${killedAt.join(', ')}`).toEqual(clean.rows());
-  expect((await space.run('verify')).stdout).toMatch(/ 0 missing, 0 surplus\n$/);
-});
-
 test('Ctrl-C once finishes what runs, exits with 130, and the next run does exactly the rest', async () => {
   const space = filled();
   const running = space.start('dev', '-f', 'pipeline.yaml');
-  await untilMoreThan(space, 5, running);
+  await untilMoreThan(5, async () => itemsIn(space), running.done);
   running.process.kill('SIGINT');
   const { code, stdout, stderr } = await running.done;
   expect(code).toBe(130);
@@ -87,7 +45,7 @@ test('Ctrl-C once finishes what runs, exits with 130, and the next run does exac
 test('Ctrl-C twice ends at once, and the next run completes', async () => {
   const space = filled();
   const running = space.start('dev', '-f', 'pipeline.yaml');
-  await untilMoreThan(space, 5, running);
+  await untilMoreThan(5, async () => itemsIn(space), running.done);
   running.process.kill('SIGINT');
   running.process.kill('SIGINT');
   expect((await running.done).code).toBe(130);

@@ -3,8 +3,11 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as wait } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import { type CommandResult, command, type RunningCommand, startCommand } from '../support/command.ts';
+
+const LOOK_EVERY_MS = 10;
 
 export interface PipelineText {
   /** Steps after `read`. */
@@ -112,4 +115,13 @@ export function manyFiles(count: number, lines = 12): ReadonlyMap<string, string
   return new Map(
     Array.from({ length: count }, (_, at) => [`note-${String(at).padStart(4, '0')}.txt`, text(at).join('')]),
   );
+}
+
+/** Until a process in the middle of its work has done more than so many items, or is at its end. It needs the processor more than we do. */
+export async function untilMoreThan(items: number, done: () => Promise<number>, ended: Promise<unknown>) {
+  let isOver = false;
+  void ended.then(() => {
+    isOver = true;
+  });
+  while (!isOver && (await done()) <= items) await wait(LOOK_EVERY_MS);
 }
