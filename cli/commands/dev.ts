@@ -1,5 +1,6 @@
 // `fairlead dev`: runs Pipelines and their live sources in this process, on embedded parts, without a cluster.
 import type { Command } from 'commander';
+import { refuseAtWork, serveControl } from '../local/control.ts';
 import { loadPipelines, rememberRun } from '../local/objects.ts';
 import { addFiles, addOutput, type FileOptions } from '../local/options.ts';
 import type { LocalPipeline } from '../local/pipeline.ts';
@@ -33,6 +34,7 @@ export function configure(command: Command): void {
 async function run(options: Options): Promise<void> {
   const around = surroundings();
   const objects = await loadPipelines(options.file, around);
+  for (const one of objects) await refuseAtWork(one, process.env);
   rememberRun(options.file, around);
   const session = new Session(reporterFor(options.output));
   for (const { label, sources } of objects)
@@ -50,10 +52,14 @@ async function run(options: Options): Promise<void> {
 async function stay(session: Session, pipelines: readonly LocalPipeline[], options: Options): Promise<void> {
   const push = await servePush(pipelines, options.pushAddress);
   for (const path of push?.paths ?? []) session.reporter.note(`items are pushed to ${push?.url}${path}`);
+  const closers: (() => Promise<void>)[] = [];
   try {
+    for (const pipeline of pipelines) closers.push(await serveControl(pipeline, process.env));
     for (const pipeline of pipelines) pipeline.watch(options.allowDeletes === true);
     await session.stopped;
   } finally {
     await push?.close();
+    for (const pipeline of pipelines) await pipeline.drain();
+    for (const close of closers) await close();
   }
 }

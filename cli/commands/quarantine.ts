@@ -1,12 +1,14 @@
 // `fairlead quarantine`: items that are left alone because they took down too many runners, and items that failed.
 import type { Command } from 'commander';
-import { systemClock } from '../../runner/clock.ts';
 import type { ItemRecord } from '../../runner/execute/index.ts';
 import { CommandError } from '../exit.ts';
-import { openAssembly, openToLook } from '../local/assembly.ts';
+import { type openAssembly, openToLook } from '../local/assembly.ts';
+import { workOn } from '../local/hand-over.ts';
 import { loadPipelines, type PipelineObjects } from '../local/objects.ts';
 import { addFiles, addOutput, type FileOptions } from '../local/options.ts';
+import { SILENT } from '../local/report.ts';
 import { surroundings } from '../local/session.ts';
+import type { Work } from '../local/work.ts';
 
 const PAGE = 1_000;
 
@@ -73,20 +75,22 @@ function asListed(pipeline: string, status: Listed['status'], item: ItemRecord):
 }
 
 async function releaseAll(objects: readonly PipelineObjects[], keys: readonly string[], output: 'json' | undefined) {
-  let released = 0;
-  for (const one of objects) {
-    const assembly = await openAssembly(one, { clock: systemClock, environment: process.env });
-    try {
-      released += await assembly.stores.state.release(undefined, keys.length === 0 ? undefined : keys);
-    } finally {
-      await assembly.close();
-    }
-  }
+  const work: Work = { do: 'release', ...(keys.length > 0 && { keys: [...keys] }) };
+  const indexed: PipelineObjects[] = [];
+  for (const one of objects) if (await isIndexed(one)) indexed.push(one);
+  const results = await workOn(indexed, () => work, SILENT);
+  const released = results.reduce((sum, result) => sum + (result.released ?? 0), 0);
   if (keys.length > 0 && released === 0)
     throw new CommandError(`none of these items is quarantined: ${keys.join(', ')}`);
   process.stdout.write(
     output === 'json' ? `${JSON.stringify({ released })}\n` : `${released} released; fairlead refresh runs them\n`,
   );
+}
+
+async function isIndexed(objects: PipelineObjects): Promise<boolean> {
+  const assembly = await openToLook(objects, process.env);
+  await assembly?.close();
+  return assembly !== undefined;
 }
 
 function listText(items: readonly Listed[]): string {

@@ -1,9 +1,11 @@
 // `fairlead refresh`: one cycle of live sources now.
 import type { Command } from 'commander';
 import { CommandError } from '../exit.ts';
-import { loadPipelines } from '../local/objects.ts';
+import { workOn } from '../local/hand-over.ts';
+import { loadPipelines, type PipelineObjects } from '../local/objects.ts';
 import { addFiles, addOutput, type FileOptions } from '../local/options.ts';
-import { exitOf, reporterFor, Session, setExit, surroundings } from '../local/session.ts';
+import { exitOf, reporterFor, setExit, surroundings } from '../local/session.ts';
+import type { Work } from '../local/work.ts';
 
 interface Options extends FileOptions {
   readonly allowDeletes?: boolean;
@@ -11,7 +13,9 @@ interface Options extends FileOptions {
 
 export function configure(command: Command): void {
   command
-    .description('List live sources now and process what changed: one cycle of each.')
+    .description(
+      'List live sources now and process what changed: one cycle of each. Where fairlead dev --watch is at work on the same state, that process does it.',
+    )
     .argument('[source...]', 'names of live sources (default: all)');
   addOutput(addFiles(command))
     .option('--allow-deletes', 'consent to more deletes than deleteGuard allows, in this cycle')
@@ -25,18 +29,11 @@ async function run(sources: readonly string[], options: Options): Promise<void> 
   if (unknown !== undefined)
     throw new CommandError(`no live source is named ${unknown}; there are ${known.join(', ') || 'none'}`, 'usage');
   const chosen = all.filter((one) => sources.length === 0 || one.sources.some(({ name }) => sources.includes(name)));
-  const session = new Session(reporterFor(options.output));
-  await session.run(chosen, async (pipelines) => {
-    const ended = await Promise.all(
-      pipelines.map((pipeline) => {
-        const own = sources.filter((name) => pipeline.objects.sources.some((source) => source.name === name));
-        return pipeline.cycles({
-          trigger: 'manual',
-          ...(own.length > 0 && { sources: own }),
-          ...(options.allowDeletes === true && { allowDeletes: true }),
-        });
-      }),
-    );
-    setExit(exitOf(ended.flat()));
+  const ofOne = ({ sources: own }: PipelineObjects): Work => ({
+    do: 'refresh',
+    ...(sources.length > 0 && { sources: sources.filter((name) => own.some((source) => source.name === name)) }),
+    ...(options.allowDeletes === true && { allowDeletes: true }),
   });
+  const results = await workOn(chosen, ofOne, reporterFor(options.output));
+  setExit(exitOf(results.flatMap(({ ended }) => ended)));
 }

@@ -1,16 +1,12 @@
 // `fairlead verify`: compares state and target, both ways, and mends what differs.
 import type { Command } from 'commander';
-import { pathKeys } from '../../runner/protocol/index.ts';
 import { openToLook } from '../local/assembly.ts';
 import { type Audit, auditTargets, type Difference } from '../local/audit.ts';
+import { workOn } from '../local/hand-over.ts';
 import { loadPipelines, type PipelineObjects } from '../local/objects.ts';
 import { addFiles, addOutput, type FileOptions } from '../local/options.ts';
-import type { LocalPipeline } from '../local/pipeline.ts';
 import { SILENT } from '../local/report.ts';
-import { Session, setExit, surroundings } from '../local/session.ts';
-
-/** Items that are mended at the same time. */
-const REPAIRS_AT_ONCE = 64;
+import { setExit, surroundings } from '../local/session.ts';
 
 interface Options extends FileOptions {
   readonly repair?: boolean;
@@ -60,33 +56,8 @@ async function look(objects: PipelineObjects): Promise<Result> {
 }
 
 async function repairOne(objects: PipelineObjects): Promise<Result> {
-  let result: Result | undefined;
-  await new Session(SILENT).run([objects], async ([pipeline]) => {
-    const { owners } = await auditTargets(pipeline!.assembly);
-    await mend(pipeline!, [...owners]);
-    result = { ...resultOf(objects.label, await auditTargets(pipeline!.assembly)), repaired: owners.size };
-  });
-  return result!;
-}
-
-async function mend(pipeline: LocalPipeline, owners: readonly string[]): Promise<void> {
-  const { state, targets } = pipeline.assembly.stores;
-  const items = new Map<string, { source: string; key: string }>();
-  for (const owner of owners) {
-    const [source = '', key = ''] = pathKeys(owner);
-    const isKnown = pipeline.assembly.sources.has(source) && (await state.item(source, key)) !== undefined;
-    if (isKnown) items.set(JSON.stringify([source, key]), { source, key });
-    else
-      for (const target of targets)
-        await target.apply([{ owner, deleteAll: true, upserts: [], touches: [], deletes: [] }]);
-  }
-  const all = [...items.values()];
-  for (let at = 0; at < all.length; at += REPAIRS_AT_ONCE) {
-    const some = all.slice(at, at + REPAIRS_AT_ONCE);
-    await Promise.all(
-      some.map((item) => pipeline.update({ kind: 'key', trigger: 'repair', reprocess: true, ...item })),
-    );
-  }
+  const [result] = await workOn([objects], () => ({ do: 'repair' }), SILENT);
+  return { pipeline: objects.label, ...result!.repaired! };
 }
 
 function resultText({ pipeline, rows, missing, surplus, differences, repaired }: Result): string {

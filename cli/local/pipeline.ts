@@ -24,7 +24,7 @@ import { Activity } from './activity.ts';
 import { openAssembly } from './assembly.ts';
 import { localCards } from './cards.ts';
 import type { PipelineObjects } from './objects.ts';
-import type { EndedUpdate, Reporter, SourceState } from './report.ts';
+import type { EndedUpdate, FailedItem, Reporter, SourceState } from './report.ts';
 import type { Environment } from './secrets.ts';
 
 /** Failed items that are printed for one update; the rest is counted. */
@@ -60,6 +60,8 @@ export class LocalPipeline {
   readonly #triggers: PipelineTriggers;
   readonly #joined: JoinedRunner;
   readonly #failedShown = new Map<string, number>();
+  /** Who else hears of failed items, by update. */
+  readonly #failedListeners = new Map<string, (item: FailedItem) => void>();
   #isDraining = false;
 
   /** Opens a Pipeline for work. Throws CommandError where another process has it, or a part cannot be opened. */
@@ -117,23 +119,30 @@ export class LocalPipeline {
     for (const source of objects.sources) this.#openSource(source);
   }
 
-  /** Runs one update and answers when it ended. */
-  update(start: Omit<UpdateStart, 'observer'>): Promise<EndedUpdate> {
+  /** Runs one update and answers when it ended. `failed` is told, beside the reporter, of the items that fail in it. */
+  update(start: Omit<UpdateStart, 'observer'>, failed?: (item: FailedItem) => void): Promise<EndedUpdate> {
     return new Promise((resolve) => {
-      const ended = (view: UpdateView, ending: UpdateEnding) => resolve(this.#report(view, ending));
-      this.dispatcher.startUpdate({ ...start, observer: { ended } });
+      const ended = (view: UpdateView, ending: UpdateEnding) => {
+        this.#failedListeners.delete(view.name);
+        resolve(this.#report(view, ending));
+      };
+      const { name } = this.dispatcher.startUpdate({ ...start, observer: { ended } });
+      if (failed !== undefined) this.#failedListeners.set(name, failed);
     });
   }
 
   /** One cycle of each of these live sources (default: all that are not suspended), at the same time. */
-  async cycles(wish: {
-    readonly trigger: string;
-    readonly allowDeletes?: boolean;
-    readonly sources?: readonly string[];
-  }) {
+  async cycles(
+    wish: {
+      readonly trigger: string;
+      readonly allowDeletes?: boolean;
+      readonly sources?: readonly string[];
+    },
+    failed?: (item: FailedItem) => void,
+  ) {
     const { sources, ...start } = wish;
     const names = sources ?? this.objects.sources.filter((it) => !it.value.spec.suspend).map(({ name }) => name);
-    const ended = await Promise.all(names.map((source) => this.update({ kind: 'cycle', source, ...start })));
+    const ended = await Promise.all(names.map((source) => this.update({ kind: 'cycle', source, ...start }, failed)));
     const isWhole = sources === undefined && ended.every(({ result }) => result === 'Succeeded');
     if (isWhole) for (const target of this.assembly.stores.adopted) await target.sweep?.();
     return ended;
@@ -262,10 +271,12 @@ export class LocalPipeline {
       this.#options.reporter.note(`${source}: ${note}`);
   }
 
-  #reportFailed(item: { source: string; key: string; message: string }, update: string): void {
+  #reportFailed(item: FailedItem, update: string): void {
     const shown = (this.#failedShown.get(update) ?? 0) + 1;
     this.#failedShown.set(update, shown);
-    if (shown <= FAILED_SHOWN_MAX) this.#options.reporter.failed(item);
+    if (shown > FAILED_SHOWN_MAX) return;
+    this.#options.reporter.failed(item);
+    this.#failedListeners.get(update)?.(item);
   }
 }
 

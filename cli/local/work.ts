@@ -1,0 +1,68 @@
+// What commands ask of a Pipeline that is at work, in this process or in another one.
+import { z } from 'zod';
+import { auditTargets, type Difference } from './audit.ts';
+import type { LocalPipeline } from './pipeline.ts';
+import { mend } from './repair.ts';
+import type { EndedUpdate, FailedItem } from './report.ts';
+
+export const WORK = z.discriminatedUnion('do', [
+  /** One cycle of each of these live sources; of all, where none is named. */
+  z.strictObject({
+    do: z.literal('refresh'),
+    sources: z.array(z.string()).optional(),
+    allowDeletes: z.boolean().optional(),
+  }),
+  z.strictObject({ do: z.literal('reprocess') }),
+  /** Lets quarantined items run again; all, where no keys are named. */
+  z.strictObject({ do: z.literal('release'), keys: z.array(z.string()).optional() }),
+  /** Mends what differs between state and targets. */
+  z.strictObject({ do: z.literal('repair') }),
+]);
+
+export type Work = z.infer<typeof WORK>;
+
+/** What became of it. */
+export interface WorkResult {
+  readonly ended: readonly EndedUpdate[];
+  readonly released?: number;
+  readonly repaired?: Repaired;
+}
+
+/** What is left after a repair, and how many components were mended. */
+export interface Repaired {
+  readonly rows: number;
+  readonly missing: number;
+  readonly surplus: number;
+  readonly differences: readonly Difference[];
+  readonly repaired: number;
+}
+
+/** Does it, to its end. `failed` is told of the items that failed meanwhile. */
+export async function perform(
+  pipeline: LocalPipeline,
+  work: Work,
+  failed: (item: FailedItem) => void = () => {},
+): Promise<WorkResult> {
+  switch (work.do) {
+    case 'refresh': {
+      const { sources, allowDeletes } = work;
+      const wish = { ...(sources !== undefined && { sources }), ...(allowDeletes === true && { allowDeletes }) };
+      return { ended: await pipeline.cycles({ trigger: 'manual', ...wish }, failed) };
+    }
+    case 'reprocess':
+      return {
+        ended: [await pipeline.update({ kind: 'pipeline', trigger: 'reprocess', reprocess: true }, failed)],
+      };
+    case 'release':
+      return { ended: [], released: await pipeline.assembly.stores.state.release(undefined, work.keys) };
+    case 'repair':
+      return { ended: [], repaired: await repair(pipeline) };
+  }
+}
+
+async function repair(pipeline: LocalPipeline): Promise<Repaired> {
+  const { owners } = await auditTargets(pipeline.assembly);
+  await mend(pipeline, [...owners]);
+  const { rows, missing, surplus, differences } = await auditTargets(pipeline.assembly);
+  return { rows, missing, surplus, differences, repaired: owners.size };
+}
