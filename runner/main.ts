@@ -148,7 +148,13 @@ class Serving {
   }
 
   #execute({ stores, plan, sources }: Assembly): void {
-    const engine = new Engine({ state: stores.state, plan, sources, clock: systemClock });
+    const engine = new Engine({
+      state: stores.state,
+      plan,
+      sources,
+      adopted: stores.adopted,
+      clock: systemClock,
+    });
     engine.connect(this.#connection.session.uplink);
     this.#engine.attach(engine);
   }

@@ -87,7 +87,14 @@ export class LocalPipeline {
     this.#options = options;
     this.#activity = new Activity((item, update) => this.#reportFailed(item, update));
     const { stores, plan, sources } = assembly;
-    this.#engine = new Engine({ state: stores.state, plan, sources, clock, livesOn: options.stays ?? false });
+    this.#engine = new Engine({
+      state: stores.state,
+      plan,
+      sources,
+      clock,
+      adopted: stores.adopted,
+      livesOn: options.stays ?? false,
+    });
     const limits = limitsOf(spec.limits);
     const { namespace, name } = objects.pipeline;
     const follower = options.follow?.(`${namespace}/${name}`);
@@ -142,10 +149,7 @@ export class LocalPipeline {
   ) {
     const { sources, ...start } = wish;
     const names = sources ?? this.objects.sources.filter((it) => !it.value.spec.suspend).map(({ name }) => name);
-    const ended = await Promise.all(names.map((source) => this.update({ kind: 'cycle', source, ...start }, failed)));
-    const isWhole = sources === undefined && ended.every(({ result }) => result === 'Succeeded');
-    if (isWhole) for (const target of this.assembly.stores.adopted) await target.sweep?.();
-    return ended;
+    return Promise.all(names.map((source) => this.update({ kind: 'cycle', source, ...start }, failed)));
   }
 
   /** Keeps every live source current until `drain`: by file events where it can be watched, and by its schedule. */

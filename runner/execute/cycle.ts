@@ -30,6 +30,8 @@ async function cycle(run: Run, services: Services, tally: Tally, book: UpdateBoo
     await worker.finish();
     await services.sweeper.sweep();
     if (failure !== undefined) return { kind: 'failed', counts: tally.counts, error: failure };
+    if (held === undefined && tally.counts.failed === 0)
+      await services.lostRows.wholeCycleEnded(run.order.source ?? '');
     return { kind: 'done', counts: tally.counts, ...(held === undefined ? {} : { heldDeletes: held }) };
   } catch (thrown) {
     run.cancel('the cycle ended');

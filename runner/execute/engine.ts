@@ -23,13 +23,14 @@ import { executeDrop, isItemDelete } from './drop.ts';
 import { Endurance } from './endurance.ts';
 import { toRunError } from './failure.ts';
 import { ItemRun } from './item.ts';
+import { LostRows } from './lost-rows.ts';
 import { Meter } from './meter.ts';
 import { executeLive } from './module-live.ts';
 import { Notes } from './notes.ts';
 import { executePipeline } from './pipeline.ts';
 import { compilePlan } from './plan.ts';
 import { Portions } from './portions.ts';
-import type { ComponentRef, Intent, MemoEntry, Opened, PipelinePlan, SourcePlan, StateStore } from './ports.ts';
+import type { ComponentRef, Intent, MemoEntry, Opened, PipelinePlan, SourcePlan, StateStore, Target } from './ports.ts';
 import { Run } from './run.ts';
 import type { Services } from './services.ts';
 import { Sweeper } from './sweeper.ts';
@@ -52,6 +53,8 @@ export interface EngineOptions {
   readonly clock: Clock;
   /** In [0, 1); for jitter. */
   readonly random?: () => number;
+  /** Targets whose `prepare` answered `adopted`. */
+  readonly adopted?: readonly Pick<Target, 'sweep'>[];
   /** False: the process ends with its updates, so that what user code mounted to live on runs once in each cycle instead. Default true. */
   readonly livesOn?: boolean;
 }
@@ -221,6 +224,7 @@ function servicesOf(options: EngineOptions): Services {
     meter,
     live: { isOn: options.livesOn ?? true, resumed: new Set() },
     sweeper: new Sweeper(state, clock),
+    lostRows: new LostRows(state, options.sources, options.adopted ?? []),
     workers: new Map(),
     fresh: new Map(),
     listings: new Turns(),

@@ -6,6 +6,7 @@ import type { CardDesk } from './cards.ts';
 import type { Choice } from './choice.ts';
 import type { Committer } from './commit.ts';
 import type { LiveSettings } from './live.ts';
+import type { LostRows } from './lost-rows.ts';
 import type { MemoSources } from './memo.ts';
 import type { Meter } from './meter.ts';
 import type { Notes } from './notes.ts';
@@ -41,6 +42,7 @@ export interface Services {
   readonly cards: CardDesk;
   readonly live: LiveSettings;
   readonly sweeper: Sweeper;
+  readonly lostRows: LostRows;
   readonly notes: Notes;
   /** Which traced runs tell where their time went. */
   readonly choice: Choice;

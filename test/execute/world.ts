@@ -328,7 +328,11 @@ export interface WorldOptions {
   readonly slots?: number;
   readonly guard?: SourcePlan['deleteGuard'];
   readonly maxContentBytes?: number | undefined;
+  /** Targets that hold rows of a state that was lost. */
+  readonly adopted?: readonly Pick<Target, 'sweep'>[];
 }
+
+const DELETE_GUARD = { maxPercent: 50, minItems: 20 };
 
 export class World {
   readonly clock = new NotingClock();
@@ -344,6 +348,8 @@ export class World {
   desk!: Desk;
   steps: readonly PlannedStep[];
   random = () => 0;
+  /** Further sources that the engine knows. */
+  others: readonly string[] = [];
   #epoch = 0;
 
   constructor(options: WorldOptions = {}) {
@@ -374,10 +380,13 @@ export class World {
       state: this.state,
       plan: this.plan(wrapTarget(this.target)),
       sources: new Map([
-        ['docs', { source: this.source, deleteGuard: this.#options.guard ?? { maxPercent: 50, minItems: 20 } }],
+        ...['docs', ...this.others].map(
+          (name) => [name, { source: this.source, deleteGuard: this.#options.guard ?? DELETE_GUARD }] as const,
+        ),
       ]),
       clock: this.clock,
       random: () => this.random(),
+      adopted: this.#options.adopted ?? [],
     });
     this.desk = new Desk(this.engine, this.#options.slots ?? 8, this.#epoch);
   }

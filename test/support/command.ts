@@ -2,7 +2,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-const main = fileURLToPath(new URL('../../cli/bin.mjs', import.meta.url));
+/** `FAIRLEAD_TEST_PROGRAM` names a bundle (`dist/main.js`) to be tested instead: it starts faster, which long forms of tests are glad of. */
+const main = process.env.FAIRLEAD_TEST_PROGRAM ?? fileURLToPath(new URL('../../cli/bin.mjs', import.meta.url));
 
 export interface CommandResult {
   /** Exit code; null: a signal ended it. */
