@@ -95,8 +95,8 @@ class Files {
       const gone = this.#random.pick([...this.#there]);
       this.#there.delete(gone);
       for (const space of this.#spaces) space.remove(`files/${gone}`);
-      this.#there.add(`new-${this.round}-${edits}.txt`);
     }
+    for (let edits = 0; edits < 10; edits += 1) this.#there.add(`new-${this.round}-${edits}.txt`);
     this.#write();
   }
 

@@ -24,7 +24,7 @@ test('after init, dev and query need no -f, and neither the index nor its own fi
   expect((await space.run('query', 'full moon', '-k', '1')).stdout).toContain('readme.md:1-3');
 });
 
-test('--watch makes an update for a file that changes, one that appears and one that goes, and stops on SIGTERM with 0', async () => {
+test('F9: --watch makes an update for a file that changes, one that appears and one that goes, and stops on SIGTERM with 0', async () => {
   const space = new Workspace();
   space.write('files/a.txt', 'The anchor.\n');
   const running = space.start('dev', '-f', 'pipeline.yaml', '--watch');

@@ -7,7 +7,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import { type CommandResult, command, type RunningCommand, startCommand } from '../support/command.ts';
 
-const LOOK_EVERY_MS = 10;
+const LOOK_EVERY_MS = 25;
 
 export interface PipelineText {
   /** Steps after `read`. */

@@ -109,7 +109,7 @@ describe.skipIf(postgres === undefined)('on a real Postgres', () => {
     await close();
   });
 
-  test('work that is offered by several runners at once is entered once', async () => {
+  test('F22: work that is offered by several runners at once is entered once', async () => {
     const { stores, close } = await runners(4);
     const keys = Array.from({ length: 50 }, (_, index) => `k${index}`);
     const entered = await Promise.all(

@@ -18,6 +18,7 @@ const KILL_ROUNDS = Number(process.env.FAIRLEAD_TEST_KILLS ?? 3);
 
 const newFile = (): string => join(temporaryFolder(), 'state.db');
 
+// F23: the same contract as on Postgres.
 stateContract('SQLite', async () => {
   const clock = new VirtualClock();
   const file = newFile();
@@ -30,7 +31,7 @@ stateContract('SQLite', async () => {
 describe('one writer for each file', () => {
   const state = (file: string, readOnly = false) => new SqliteState({ file, clock: systemClock, readOnly });
 
-  test('a second process is refused and told who holds the state, and gets it the moment the holder was killed', async () => {
+  test('F21: a second process is refused and told who holds the state, and gets it the moment the holder was killed', async () => {
     const file = newFile();
     const holder = start('hold.ts', file);
     expect(await holder.line()).toBe('holding');
@@ -53,7 +54,7 @@ describe('one writer for each file', () => {
     await first.close();
   });
 
-  test('commands that only read work while the state is held, see what is committed, and cannot write', async () => {
+  test('F21: commands that only read work while the state is held, see what is committed, and cannot write', async () => {
     const file = newFile();
     const writer = state(file);
     await writer.open('next');
@@ -139,4 +140,24 @@ test('a reader that polls during hundreds of updates sees all old or all new row
   expect(seen.size).toBeGreaterThan(1);
   await writer.kill();
   await reader.close();
+});
+
+test('F14: a memo of a hundred thousand entries answers as one of ten does, and lets go of what is old', async () => {
+  const clock = new VirtualClock();
+  const store = new SqliteState({ file: newFile(), clock });
+  await store.open('next');
+  const key = (at: number): string => at.toString(16).padStart(32, '0');
+  for (let from = 0; from < 100_000; from += 10_000)
+    await store.memo.put(
+      Array.from({ length: 10_000 }, (_, at) => ({ key: key(from + at), value: new Uint8Array([at % 256]) })),
+    );
+  expect((await store.sizes()).memoEntries).toBe(100_000);
+  expect(await store.memo.get([key(0), key(99_999), key(100_000)])).toEqual([
+    new Uint8Array([0]),
+    new Uint8Array([9_999 % 256]),
+    undefined,
+  ]);
+  clock.advance(10_000);
+  expect(await store.memo.collect(5_000)).toBe(100_000);
+  await store.close();
 });

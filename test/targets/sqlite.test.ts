@@ -7,7 +7,7 @@ import { SqliteState } from '../../runner/state/index.ts';
 import { SqliteTarget } from '../../runner/targets/index.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
-import { DIMENSIONS, row, written } from './build.ts';
+import { DIMENSIONS, hexId, row, written } from './build.ts';
 import { remembered, type TargetPlace, type TargetSettings, targetContract } from './contract.ts';
 
 const newFile = (): string => join(temporaryFolder(), 'index.db');
@@ -115,6 +115,27 @@ describe('the embedded target', () => {
     expect(await reader.prepare()).toBe('rebuilt');
     expect((await writer.scan('', 10)).length).toBe(1);
     await reader.close();
+  });
+
+  test('F42: after thousands of one-item updates the file is near that of a fresh index, and a search finds the same', async () => {
+    const pages = async (updates: number): Promise<{ pages: number; found: readonly string[] }> => {
+      const file = newFile();
+      const target = await open(file);
+      for (let at = 0; at < updates; at += 1) {
+        const [key, id] = [`item ${at % 100}`, 1_000 + at];
+        const before = at < 100 ? [] : [hexId(id - 100)];
+        await target.apply([{ ...written(row(id, key, `words of ${key}`)), deletes: before }]);
+      }
+      const found = (await target.search!({ text: 'words', limit: 1_000 })).map(({ key }) => key).sort();
+      await target.close();
+      const database = new DatabaseSync(file);
+      const [count] = Object.values(database.prepare('PRAGMA page_count').get() ?? {});
+      database.close();
+      return { pages: Number(count), found };
+    };
+    const [fresh, worn] = [await pages(100), await pages(3_000)];
+    expect(worn.found).toEqual(fresh.found);
+    expect(worn.pages).toBeLessThanOrEqual(fresh.pages * 2);
   });
 
   test('full text search can be turned on later, without writing rows again, and off', async () => {
