@@ -52,7 +52,10 @@ export class TargetMaker {
     if (spec.postgres !== undefined)
       return this.#postgres(spec, spec.postgres, { stateId, url: await this.#url(spec) });
     if (spec.jsonl !== undefined) return this.#jsonl(spec.name, spec.jsonl.path, stateId);
-    throw new StepError('invalid', `the target ${spec.name} is of kind ${kind}, which this version cannot open`);
+    throw new StepError(
+      'invalid',
+      `the target ${spec.name} is of kind ${kind}, which is declared and not built yet: use ${kind === 'qdrant' ? 'postgres' : 'sqlite'}`,
+    );
   }
 
   async #shared(spec: TargetSpec): Promise<MadeTarget | undefined> {
