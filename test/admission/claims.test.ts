@@ -121,6 +121,19 @@ describe('A4, A5: the limit holds, and nobody eligible waits while a slot is fre
     expect(world.ask(updates[0]!, 'after').state).toBe('granted');
   });
 
+  test('among 60 branches random cancels and endings leave every order as it should be', () => {
+    const world = new World({ slots: 4 });
+    const updates = Array.from({ length: 60 }, (_, i) => world.update(`u${i}`));
+    const runs = Array.from({ length: 240 }, (_, i) => world.ask(updates[(i * 37 + (i % 5)) % 60]!, `r${i}`));
+    for (let i = 0; i < 400; i++) {
+      const run = runs[(i * 7919) % 240]!;
+      if (run.state === 'waiting') world.took(world.tree.withdraw(run));
+      else if (i % 3 === 0 && run.state === 'granted') world.end(run);
+      else runs[(i * 7919) % 240] = world.ask(updates[(i * 11) % 60]!, `n${i}`);
+      expect(world.tree.audit()).toEqual([]);
+    }
+  });
+
   test('A6: a lowered limit takes nothing away and takes effect as runs end', () => {
     const world = new World({ slots: 4 });
     const runs = world.askMany(world.update('u'), 'r', 10);
@@ -290,6 +303,17 @@ describe('A9: one execution of a component at a time', () => {
     expect(twin.state).toBe('granted');
   });
 
+  test('while two grants of one component are out after a take-over, followers wait for the last of them', () => {
+    const world = new World({ slots: 4 });
+    const options = { component: 'docs/a.md', version: 'v1' };
+    const [first, second] = [1, 2].map(() => world.tree.adopt(world.update('a'), options));
+    const twin = world.ask(world.update('b'), 'twin', options);
+    world.end(first!, 'failed');
+    expect(twin.state).toBe('following');
+    world.end(second!, 'failed');
+    expect(twin.state).toBe('granted');
+  });
+
   test('another version executes after the one that runs, never beside it', () => {
     const world = new World({ slots: 4 });
     const first = world.ask(world.update('a'), 'first', { component: 'docs/a.md', version: 'v1' });
@@ -360,6 +384,22 @@ describe('A11: weights, costs and limits, off unless somebody sets them', () => 
     expect([served(1_000), served(4_000)]).toEqual(['c2', 'h2']);
   });
 
+  test('dominant share: the limit on slots counts as it is now', () => {
+    const served = (slots: number): string => {
+      const world = new World({ slots: 4, cost: 'dominant-share', milliCards: 1_000 });
+      const [wide, cards] = [world.update('wide'), world.update('cards')];
+      const held = world.askMany(wide, 'w', 3);
+      world.ask(cards, 'c1', { milliCards: 400 });
+      world.ask(wide, 'w4');
+      world.ask(cards, 'c2');
+      const before = world.granted.length;
+      world.took(world.tree.setSlots(slots));
+      if (world.granted.length === before) world.end(held[0]!);
+      return world.order()[before]!;
+    };
+    expect([served(4), served(10)]).toEqual(['c2', 'w4']);
+  });
+
   test('F52: a run that a limit stops is the next to start below it, however many lighter ones ask', () => {
     const world = new World({ slots: 8, limits: { rows: 10 } });
     const small = world.askMany(world.update('light'), 's', 5, { rows: 2 });
@@ -426,7 +466,34 @@ describe('A11: weights, costs and limits, off unless somebody sets them', () => 
   });
 });
 
+describe('M3: a branch that is closed for a run holds nobody up while that run could not start anyway', () => {
+  test('while no slot is free, a child starts on the loan of its parent', () => {
+    const world = new World({ slots: 3, limits: { rows: 3 } });
+    const update = world.update('u');
+    const parent = world.ask(update, 'parent');
+    world.ask(world.update('long'), 'long', { rows: 2 });
+    const heavy = world.ask(world.update('heavy'), 'heavy', { rows: 5 });
+    const stranger = world.ask(world.update('stranger'), 'stranger', { rows: 1 });
+    expect([heavy.state, stranger.state]).toEqual(['waiting', 'waiting']);
+    world.took(world.tree.setSlots(2));
+    expect(world.ask(update, 'child', { lender: parent, rows: 1 }).state).toBe('granted');
+    expect([heavy.state, stranger.state]).toEqual(['waiting', 'waiting']);
+  });
+});
+
 describe('A12: a run needs a class of runner', () => {
+  test('a run that names no class takes the room of the class that has most of it', () => {
+    const world = new World({ slots: 9, rooms: { cpu: 1, big: 2 } });
+    const runs = world.askMany(world.update('u'), 'r', 5);
+    expect(runs.map(({ runnerClass, state }) => (state === 'granted' ? runnerClass : state))).toEqual([
+      'big',
+      'cpu',
+      'big',
+      'waiting',
+      'waiting',
+    ]);
+  });
+
   test('a branch whose runs all need a class without room is passed over as if it did not wait', () => {
     const world = new World({ slots: 4, rooms: { cpu: 4, gpu: 1 } });
     const gpu = world.askMany(world.update('g'), 'g', 50, { runnerClass: 'gpu' });

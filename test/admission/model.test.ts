@@ -67,11 +67,13 @@ class Walk {
     else if (act < 96) this.#setRoom();
     else if (act < 98) this.#setWeight();
     else this.#remove();
+    if (act % 33 === 0) expect(this.#tree.audit()).toEqual([]);
   }
 
   /** Ends everything; nothing may be left behind. */
   finish(): void {
     while (this.#model.inState('granted').length > 0) this.#release(true);
+    expect(this.#tree.audit()).toEqual([]);
     expect(this.#model.inState('waiting', 'following').filter((run) => this.#canEverStart(run))).toEqual([]);
   }
 
