@@ -124,12 +124,12 @@ describe('A4, A5: the limit holds, and nobody eligible waits while a slot is fre
   test('among 60 branches random cancels and endings leave every order as it should be', () => {
     const world = new World({ slots: 4 });
     const updates = Array.from({ length: 60 }, (_, i) => world.update(`u${i}`));
-    const runs = Array.from({ length: 240 }, (_, i) => world.ask(updates[(i * 37 + (i % 5)) % 60]!, `r${i}`));
+    const runs = Array.from({ length: 70 }, (_, i) => world.ask(updates[(i * 37) % 60]!, `r${i}`));
     for (let i = 0; i < 400; i++) {
-      const run = runs[(i * 7919) % 240]!;
+      const run = runs[(i * 7919) % 70]!;
       if (run.state === 'waiting') world.took(world.tree.withdraw(run));
       else if (i % 3 === 0 && run.state === 'granted') world.end(run);
-      else runs[(i * 7919) % 240] = world.ask(updates[(i * 11) % 60]!, `n${i}`);
+      else runs[(i * 7919) % 70] = world.ask(updates[(i * 11) % 60]!, `n${i}`);
       expect(world.tree.audit()).toEqual([]);
     }
   });
@@ -278,6 +278,16 @@ describe('A8: a live source borrows the slot of the run that mounted it, as long
     world.end(second);
     const third = world.ask(world.update('c3', inner), 'c3');
     expect([third.state, third.loanOf]).toEqual(['granted', undefined]);
+  });
+
+  test('of its updates that wait for the loan, the one whose run asked first has it next', () => {
+    const world = new World({ slots: 1 });
+    const mounting = world.ask(world.update('u', world.source('outer')), 'mounting');
+    const inner = world.tree.openSource(world.pool, 'inner', { mountedBy: mounting });
+    const updates = ['c1', 'c2', 'c3', 'c4'].map((name) => world.update(name, inner));
+    for (const i of [0, 2, 1, 3]) world.ask(updates[i]!, `run of c${i + 1}`);
+    for (let i = 0; i < 3; i++) world.end(world.executing()[0]!);
+    expect(world.order()).toEqual(['mounting', 'run of c1', 'run of c3', 'run of c2', 'run of c4']);
   });
 });
 
