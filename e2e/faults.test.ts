@@ -87,15 +87,16 @@ test('a runner pod that is deleted during an update hands its runs back, and is 
   await runnersReady([before[0]!.metadata.uid]);
 });
 
-test('a runner pod that is killed during an update loses its own runs only: they are executed again elsewhere', async () => {
+test('a runner pod that is killed during an update loses what it executed: it is executed again elsewhere, once', async () => {
   const before = await runnersReady();
   const asked = await duringAnUpdate('clove', async () => {
     await deletePod(before[0]!, '--grace-period=1');
     await place.until(RUNNERS, (pods) => !uidsOf(pods).includes(before[0]!.metadata.uid), 'the runner pod is gone');
   });
+  // All eight where the killed runner executed the cycle's root, whose children elsewhere are ended with it; else its own four.
   const twice = Object.values(asked).filter((count) => count === 2);
-  expect(twice.length).toBe(SLOTS / 2);
-  expect(Object.keys(asked).length).toBe(PAGES);
+  expect([SLOTS / 2, SLOTS]).toContain(twice.length);
+  expect(Object.values(asked).filter((count) => count === 1)).toHaveLength(PAGES - twice.length);
 });
 
 test('the only operator is deleted during an update: runs go on, and nothing is executed twice', async () => {
