@@ -26,7 +26,7 @@ export function topText({ pipelines }: Overview, options: TopOptions): string {
 }
 
 function pipelineText(pipeline: PipelineView, options: TopOptions): string {
-  const { name, tree, runners, isSuspended } = pipeline;
+  const { name, tree, runners, cards, isSuspended } = pipeline;
   const { heldSlots, waiting } = tree.pool;
   const slots = runners.reduce((sum, runner) => sum + runner.slots, 0);
   const executing = runners.reduce((sum, runner) => sum + runner.executing, 0);
@@ -34,6 +34,7 @@ function pipelineText(pipeline: PipelineView, options: TopOptions): string {
     `${name}${isSuspended ? ' (suspended)' : ''}`,
     `slots ${gauge(heldSlots, tree.slots)} ${heldSlots}/${tree.slots}`,
     `${waiting} waiting`,
+    ...(cards.total === 0 ? [] : [`cards ${cards.heldMilli / 1000}/${cards.total}, ${cards.waiting} waiting`]),
     runners.length === 0 ? 'no runner' : `${runners.length} runners, ${executing}/${slots} busy`,
   ];
   const rows = sorted(tree.pool.children, options.sort).flatMap((branch) => branchRows(pipeline, branch, 0, options));

@@ -198,11 +198,11 @@ export class Runs {
   reunite(run: LiveRun, parent: LiveRun, request: MountRequest): void {
     const { state } = run;
     if (state.phase !== 'executing') return;
+    this.#leaveSeat(run, state.seat); // by what it was placed for: the parent may have another wish now
     run.parent = parent;
     run.request = request;
     addChild(parent, run);
     run.update.orphans.delete(run);
-    this.#leaveSeat(run, state.seat);
     this.#hold(run, state.seat);
     this.#release(state.ask, 'failed');
     this.#askAgain(childrenOf(run));

@@ -245,6 +245,37 @@ describe('a new operator', () => {
   });
 });
 
+test('a run that was reported before its parent, which wants another share for it by now, is counted right on its runner', () => {
+  const world = new World({ epoch: 2 });
+  world.dispatcher.openSource({ name: 'docs' });
+  const common = { update: 'docs-1-1', updateOf: 'docs', source: 'docs' } as const;
+  const child = { path: 'docs/a', kind: 'item', key: 'a', version: '1' } as const;
+  const report = (runs: RunnerReport['runs']): RunnerReport => ({ ...EMPTY_REPORT, runs });
+  world.dispatcher.expectRunner('b', 8);
+  world.dispatcher.adoptRunner(
+    { name: 'a', runnerClass: 'gpu', slots: 8, cards: 1, runner: new ScriptedRunner() },
+    report([
+      {
+        order: { ...common, ...child, milliCards: 400, parentRun: 5, token: { epoch: 1, run: 6, attempt: 1 } },
+        mounts: [],
+      },
+    ]),
+  );
+  world.dispatcher.adoptRunner(
+    { name: 'b', runnerClass: 'gpu', slots: 8, cards: 1, runner: new ScriptedRunner() },
+    report([
+      {
+        order: { ...common, path: 'docs', kind: 'cycle', token: { epoch: 1, run: 5, attempt: 1 } },
+        mounts: [{ request: { ...child, ...common, mount: 1, milliCards: 900 }, isStarted: true }],
+      },
+    ]),
+  );
+  world.dispatcher.unexpectRunner('b');
+  world.settle();
+  world.dispatcher.audit();
+  expect([...world.dispatcher.seats()].map(({ spokenMilli }) => spokenMilli)).toEqual([900, 0]);
+});
+
 test('whatever runners ask, return, withdraw, and however they are lost, no card is overdrawn, and all comes back', () => {
   for (let seed = 1; seed <= 10; seed++) {
     const random = new Random(seed);

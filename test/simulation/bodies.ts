@@ -5,6 +5,9 @@ import type { CardGrant, RunNumber, Uplink } from '../../runner/protocol/index.t
 import type { Process } from './process.ts';
 import type { Random } from './random.ts';
 
+/** Longer than a runner waits for its runs to stop: then it ends, and its bodies with it. */
+const LINGER_MAX_MS = 6_000;
+
 interface Body {
   readonly run: RunNumber;
   readonly ask: number;
@@ -41,7 +44,12 @@ export class Bodies {
     if (body.grant !== undefined) throw new Error(`the ask ${ask} was granted twice`);
     if (body.milli !== grant.milliShare * grant.cards.length) throw new Error(`the ask ${ask} got another share`);
     body.grant = grant;
-    body.timer = this.#process.clock.after(this.#random.duration(0, 3_000), () => this.#end(body));
+    body.timer = this.#process.clock.after(this.#lastsMs(), () => this.#end(body));
+  }
+
+  /** Mostly short; some hold their share for longer than a lease. */
+  #lastsMs(): number {
+    return this.#random.chance(0.15) ? this.#random.integer(5_000, 30_000) : this.#random.duration(0, 3_000);
   }
 
   refused(ask: number): void {
@@ -55,8 +63,14 @@ export class Bodies {
     for (const body of [...this.#bodies.values()]) {
       if (body.run !== run) continue;
       body.ended = undefined;
-      if (body.grant === undefined || this.#random.chance(0.5)) this.#end(body);
+      if (body.grant === undefined || this.#random.chance(0.3)) this.#end(body);
+      else this.#linger(body);
     }
+  }
+
+  #linger(body: Body): void {
+    body.timer();
+    body.timer = this.#process.clock.after(this.#random.integer(0, LINGER_MAX_MS), () => this.#end(body));
   }
 
   /** Thousandths in use, by card. */

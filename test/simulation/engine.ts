@@ -152,7 +152,7 @@ export class Engine implements Runner {
     const isItem = order.kind === 'cycle';
     const path = isItem ? `${source}/${key}` : `${order.path}/${key}`;
     const version = isItem ? `${this.#store.version(source, key)}` : (order.version ?? '1');
-    const needs = this.#random.chance(0.2) ? { runnerClass: 'gpu', milliCards: this.#milliCards() } : {};
+    const needs = this.#random.chance(0.4) ? { runnerClass: 'gpu', milliCards: this.#milliCards() } : {};
     return { mount, path, kind: 'item', source, key, version, ...needs } as const;
   }
 

@@ -19,7 +19,7 @@ export class SimulationFailure extends Error {
 }
 
 /** Long enough for every lease, margin and hand-over to end several times, and for parked runs to come back. */
-const PEACE_MS = 300_000;
+const PEACE_MS = 1_500_000;
 
 export function simulate(seed: number, steps: number): SimulationResult {
   const world = new World(seed);
