@@ -153,7 +153,10 @@ export class AdmissionTree {
     return { run, granted: this.#serve() };
   }
 
-  /** Takes a slot, above the limit if need be, for a run that is in flight already: so a new leader rebuilds the tree. Parents first. */
+  /**
+   * Takes a slot, above the limit if need be, for a run that is in flight already: so a new leader rebuilds the tree. Parents first. Others
+   * that this makes room for start with the next call.
+   */
   adopt(update: Branch, options: RequestOptions = {}): Run {
     const run = this.#newRun(entryOf(update), options);
     this.#queue(run);

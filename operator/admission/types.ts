@@ -77,7 +77,7 @@ export interface Run {
 export interface Branch {
   /** Order of opening. */
   readonly number: number;
-  /** A brood is a part of an update: the runs that one parent run mounted, or that have no parent. */
+  /** A brood is a part of an update: the runs that one parent run mounted. */
   readonly kind: 'pool' | 'source' | 'update' | 'brood';
   readonly name: string;
 }
