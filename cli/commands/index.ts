@@ -93,6 +93,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import('./resume.ts'),
   },
   {
+    name: 'doctor',
+    summary: 'Check an installation in a cluster',
+    load: () => import('./doctor.ts'),
+  },
+  {
     name: 'completion',
     summary: 'Print a completion script for a shell',
     load: () => import('./completion.ts'),
