@@ -14,7 +14,6 @@ import {
   type RunSpanKind,
   type RunTrace,
   spanIdOf,
-  type TraceContext,
 } from '../protocol/index.ts';
 
 type Draft = { -readonly [K in keyof RunSpan]: RunSpan[K] };
@@ -24,7 +23,6 @@ export type EndSpan = (failure?: RunSpan['failure']) => void;
 
 export class RunTimes {
   readonly #order: RunOrder;
-  readonly #context: TraceContext;
   readonly #clock: Clock;
   readonly #startedAtMs: number;
   readonly #originMs: number;
@@ -34,14 +32,11 @@ export class RunTimes {
 
   /** Undefined: the run's update is not traced. */
   static of(order: RunOrder, clock: Clock): RunTimes | undefined {
-    if (order.traceparent === undefined) return undefined;
-    const context = parseTraceparent(order.traceparent);
-    return context && new RunTimes(order, context, clock);
+    return order.traceparent === undefined ? undefined : new RunTimes(order, clock);
   }
 
-  private constructor(order: RunOrder, context: TraceContext, clock: Clock) {
+  private constructor(order: RunOrder, clock: Clock) {
     this.#order = order;
-    this.#context = context;
     this.#clock = clock;
     this.#startedAtMs = clock.nowMs();
     this.#originMs = this.#fineMs();
@@ -70,9 +65,11 @@ export class RunTimes {
   }
 
   /** Trace context of the step that executes, for requests that it makes. */
-  get traceparent(): string {
+  get traceparent(): string | undefined {
+    const context = parseTraceparent(this.#order.traceparent); // here and not sooner: most runs never ask
+    if (context === undefined) return undefined;
+    const { traceId, isSampled } = context;
     const place = this.#step === undefined ? RUN_PLACE : FIRST_SPAN_PLACE + this.#step;
-    const { traceId, isSampled } = this.#context;
     return formatTraceparent({ traceId, spanId: spanIdOf(traceId, this.#order.token, place), isSampled });
   }
 
