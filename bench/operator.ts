@@ -1,6 +1,6 @@
 // The operator with 10,000 LiveSources and 100 Pipelines, as its own process from the bundle, on a real API server and etcd, with a runner of each
 // Pipeline on the real link. There is no kubelet, so pods only exist; runners answer each cycle at once with "nothing changed".
-// It needs KUBEBUILDER_ASSETS, as `make test-cluster` does. FAIRLEAD_BENCH_SOURCES makes it smaller.
+// It needs KUBEBUILDER_ASSETS, as `make test-cluster` does. FAIRLEAD_BENCH_SOURCES and FAIRLEAD_BENCH_PIPELINES make it smaller.
 import { Fleet } from './operator/fleet.ts';
 import { measured } from './operator/load.ts';
 import { OperatorProcess } from './operator/process.ts';
@@ -8,15 +8,19 @@ import { World } from './operator/world.ts';
 import { type Bench, type Result, result } from './report.ts';
 import { percentile } from './runs/percentile.ts';
 
-const PIPELINES = 100;
+const PIPELINES = Number(process.env.FAIRLEAD_BENCH_PIPELINES ?? 100);
 const SOURCES = Number(process.env.FAIRLEAD_BENCH_SOURCES ?? 10_000);
 const IDLE_S = 60;
 const REFRESH_S = 120;
 const APPLIES = 20;
 
+/** A bench of minutes says where it is. */
+const say = (text: string): void => void process.stderr.write(`operator: ${text}\n`);
+
 export const operator: Bench = async () => {
   const world = await World.start();
   try {
+    say('objects are made');
     await world.fill({ pipelines: PIPELINES, sources: SOURCES, interval: '24h' });
     return await measure(world);
   } finally {
@@ -28,16 +32,24 @@ async function measure(world: World): Promise<Result[]> {
   const process_ = await OperatorProcess.start(world);
   const fleet = new Fleet(world, process_.linkPort);
   try {
+    say('the operator starts');
     const filledS = await process_.untilLeading();
+    say('runners join');
     await fleet.joinAll();
+    say('first cycles');
     await fleet.untilCycles(SOURCES);
     await process_.untilQuiet();
+    say(`idle for ${IDLE_S} s`);
     const idle = await measured(process_, IDLE_S);
+    say('further sources are applied');
     const appliedMs: number[] = [];
     for (let n = 0; n < APPLIES; n++) appliedMs.push(await fleet.applyToFirstRun(n));
+    say('all are to refresh each minute');
+    fleet.countAnew();
     await world.editIntervals('1m');
     await fleet.untilCycles(SOURCES);
     await process_.untilQuiet();
+    say(`refreshing for ${REFRESH_S} s`);
     const refreshing = await measured(process_, REFRESH_S, () => fleet.cycles);
     return [
       result('rss-10k-sources-mib', Math.max(idle.rssMib, refreshing.rssMib), 'MiB'),

@@ -13,7 +13,7 @@ export class Fleet {
   readonly #world: World;
   readonly #linkPort: number;
   readonly #links: RunnerLink[] = [];
-  readonly #seen = new Map<string, number>();
+  readonly #seen = new Set<string>();
   #joined = 0;
   #cycles = 0;
   #waitedFor: { readonly source: string; readonly resolve: () => void } | undefined;
@@ -39,10 +39,13 @@ export class Fleet {
     while (this.#joined < this.#world.pipelines.length) await pause(LOOK_MS);
   }
 
-  /** Waits until so many more sources had a cycle; those that had one before count again. */
+  /** Waits until so many sources had a cycle, from the start or since `countAnew`. */
   async untilCycles(sources: number): Promise<void> {
-    this.#seen.clear();
     while (this.#seen.size < sources) await pause(LOOK_MS);
+  }
+
+  countAnew(): void {
+    this.#seen.clear();
   }
 
   /** Time from the apply of another LiveSource to the start of its first run. */
@@ -63,7 +66,7 @@ export class Fleet {
 
   #ran({ source = '' }: RunOrder): void {
     this.#cycles++;
-    this.#seen.set(source, (this.#seen.get(source) ?? 0) + 1);
+    this.#seen.add(source);
     if (this.#waitedFor?.source === source) this.#waitedFor.resolve();
   }
 

@@ -1,16 +1,20 @@
 // The local copy that reconcilers look at: reflectors of all kinds, in all namespaces or in those that are watched.
 //   C1. A copy of several namespaces is one copy: an object lives in one of them.
-//   C2. Pods are only those that Fairlead made; nodes are looked at only where the operator may serve all namespaces.
+//   C2. Pods are only those that Fairlead made; nodes, and what others hold of their cards, are looked at only where the operator serves all
+//       namespaces.
+//   C3. A change of a status alone is no event: nearly all of them are ours, and each would cost a look at the object and at its Pipeline.
 import { LABELS } from '../../crds/schema/index.ts';
 import { RUNNER_SELECTOR } from '../blueprint/index.ts';
-import { type Caches, offeredCards, type PodObject, type StoredObject } from '../reconcile/index.ts';
+import type { Caches, PodObject, StoredObject } from '../reconcile/index.ts';
+import { CardNodes } from './card-nodes.ts';
 import type { Change } from './copy.ts';
-import { type KubeObject, LIVE_SOURCES, NODES, PIPELINES, PODS, type Resource } from './objects.ts';
+import { type KubeObject, LIVE_SOURCES, PIPELINES, PODS, type Resource } from './objects.ts';
 import { Reflector, type ReflectorObserver } from './reflector.ts';
 import type { KubeApi } from './rest.ts';
 import type { Indexer } from './store.ts';
 
 export interface CacheEvents {
+  /** A Pipeline came, went, or changed in more than its status. */
   pipeline(key: string, object: StoredObject): void;
   source(key: string, object: StoredObject): void;
   /** A runner pod came, changed or went; `isGone`: it is proven that it does not run any more. */
@@ -27,11 +31,6 @@ export interface ClusterCachesOptions {
   readonly observer?: ReflectorObserver;
 }
 
-type Node = KubeObject & {
-  readonly spec?: { readonly unschedulable?: boolean };
-  readonly status?: { readonly allocatable?: Readonly<Record<string, string>> };
-};
-
 const BY_PIPELINE = 'pipeline';
 const BY_OWNER = 'owner';
 
@@ -39,7 +38,7 @@ export class ClusterCaches implements Caches {
   readonly #pipelines: readonly Reflector<StoredObject>[];
   readonly #sources: readonly Reflector<StoredObject>[];
   readonly #pods: readonly Reflector<PodObject>[];
-  readonly #nodes: readonly Reflector<Node>[];
+  readonly #cards: CardNodes | undefined;
 
   constructor({ api, namespaces, watchesNodes, events, observer }: ClusterCachesOptions) {
     const scopes: (string | undefined)[] = namespaces.length === 0 ? [undefined] : [...namespaces];
@@ -61,12 +60,14 @@ export class ClusterCaches implements Caches {
             ...(observer !== undefined && { observer }),
           }),
       );
-    this.#pipelines = reflect<StoredObject>(PIPELINES, (change) =>
-      events.pipeline(keyOfChange(change), objectOf(change)),
-    );
+    this.#pipelines = reflect<StoredObject>(PIPELINES, (change) => {
+      if (!isOnlyStatus(change)) events.pipeline(keyOfChange(change), objectOf(change));
+    });
     this.#sources = reflect<StoredObject>(
       LIVE_SOURCES,
-      (change) => events.source(keyOfChange(change), objectOf(change)),
+      (change) => {
+        if (!isOnlyStatus(change)) events.source(keyOfChange(change), objectOf(change));
+      },
       { [BY_PIPELINE]: (source) => [pipelineKeyOf(source)] },
     );
     this.#pods = reflect<PodObject>(
@@ -75,9 +76,8 @@ export class ClusterCaches implements Caches {
       { [BY_OWNER]: controllersOf },
       RUNNER_SELECTOR,
     );
-    this.#nodes = watchesNodes
-      ? [new Reflector<Node>({ api, resource: NODES, onChange: () => events.nodes(), ...(observer && { observer }) })]
-      : [];
+    const others = { othersPods: `!${LABELS.ownerUid}`, changed: () => events.nodes() };
+    this.#cards = watchesNodes ? new CardNodes({ api, ...others, ...(observer && { observer }) }) : undefined;
   }
 
   start(): void {
@@ -128,17 +128,11 @@ export class ClusterCaches implements Caches {
   }
 
   offeredCards(resources: ReadonlySet<string>): ReadonlyMap<string, number> | undefined {
-    if (this.#nodes.length === 0) return undefined;
-    const nodes = [...this.#nodes[0]!.store.values()].map((node) => ({
-      name: node.metadata.name,
-      isSchedulable: node.spec?.unschedulable !== true,
-      allocatable: node.status?.allocatable ?? {},
-    }));
-    return offeredCards(nodes, [], resources);
+    return this.#cards?.offered(resources);
   }
 
   get #all(): readonly { start(): void; stop(): Promise<void>; readonly synced: Promise<void> }[] {
-    return [...this.#pipelines, ...this.#sources, ...this.#pods, ...this.#nodes];
+    return [...this.#pipelines, ...this.#sources, ...this.#pods, ...(this.#cards?.reflectors ?? [])];
   }
 }
 
@@ -151,6 +145,16 @@ function first<T, U>(all: readonly T[], look: (one: T) => U | undefined): U | un
 }
 
 const objectOf = <T>(change: Change<T>): T => (change.kind === 'removed' ? change.old : change.object);
+
+/** C3. Somebody else's hand in a status is found with the next routine look. */
+function isOnlyStatus(change: Change<StoredObject>): boolean {
+  if (change.kind !== 'updated') return false;
+  const relevant = ({ metadata }: StoredObject) => {
+    const { uid, generation, deletionTimestamp, finalizers, annotations, labels } = metadata;
+    return JSON.stringify([uid, generation, deletionTimestamp, finalizers, annotations, labels]);
+  };
+  return relevant(change.old) === relevant(change.object);
+}
 
 function keyOfChange(change: Change<StoredObject>): string {
   const { namespace = 'default', name } = objectOf(change).metadata;

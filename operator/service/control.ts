@@ -129,7 +129,7 @@ export class Control {
     this.#pipelineQueue.add(key, 'user');
     const isEdit =
       object.metadata.generation !== (object.status as { observedGeneration?: number })?.observedGeneration;
-    if (!isEdit) return; // sources show the Pipeline's state; most of its events are status writes of ours
+    if (!isEdit) return; // sources show the Pipeline's state
     for (const source of this.#options.caches.sourcesOf(key)) this.#sourceQueue.add(keyOfObject(source));
   }
 

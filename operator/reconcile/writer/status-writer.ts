@@ -5,7 +5,8 @@
 //       then at once. A count that went up and down again in that time is never written.
 //   W3. What is written is made at the moment of writing, so that a wait never writes something old.
 //   W4. At most `writers` requests are under way: more would only wait in the API server.
-import { canonical } from '../../blueprint/index.ts';
+//   W5. Of what was written only the conditions and a hash are kept: ten thousand whole statuses stand in the cache already.
+import { canonical, shortHash } from '../../blueprint/index.ts';
 import type { CancelTimer, Clock } from '../../clock.ts';
 import { keyOf, type StoredObject, type Writes } from '../ports.ts';
 
@@ -32,8 +33,10 @@ export interface StatusWriterOptions {
 
 interface Entry {
   uid: string | undefined;
+  /** What the next status needs of the one before. */
   written: AnyStatus | undefined;
-  text: string | undefined;
+  /** Of all of it but the times that tick. */
+  hash: string | undefined;
   make: MakeStatus<AnyStatus>;
   cancel: CancelTimer | undefined;
   isQueued: boolean;
@@ -66,7 +69,7 @@ export class StatusWriter {
     return true;
   }
 
-  /** What was last written for an object, or stands in the copy that is given. */
+  /** Conditions and echoes of what was last written for an object, or the status that stands in the copy that is given. */
   previous<S extends AnyStatus>(kind: string, object: StoredObject): S | undefined {
     const entry = this.#entries.get(`${kind}/${keyOf(object)}`);
     const isKnown = entry !== undefined && entry.uid === object.metadata.uid && entry.written !== undefined;
@@ -80,7 +83,7 @@ export class StatusWriter {
     entry.make = make as unknown as MakeStatus<AnyStatus>;
     if (entry.isQueued) return;
     const made = make(this.previous<S>(kind, object));
-    if (made === undefined || textOf(made.status) === entry.text) return; // W1
+    if (made === undefined || hashOf(made.status) === entry.hash) return; // W1
     if (isUrgent(entry.written, made.status)) this.#enqueue(key, entry);
     else entry.cancel ??= this.#options.clock.after(this.#options.everyMs ?? EVERY_MS, () => this.#enqueue(key, entry));
   }
@@ -99,8 +102,8 @@ export class StatusWriter {
     const status = object.status as AnyStatus | undefined;
     const entry: Entry = {
       uid,
-      written: status,
-      text: status === undefined ? undefined : textOf(status),
+      written: status && outline(status),
+      hash: status === undefined ? undefined : hashOf(status),
       make: () => undefined,
       cancel: undefined,
       isQueued: false,
@@ -136,18 +139,18 @@ export class StatusWriter {
     entry.isQueued = false;
     const made = entry.make(entry.written); // W3
     if (made === undefined) return;
-    const text = textOf(made.status);
-    if (text === entry.text) return;
-    const before = { written: entry.written, text: entry.text };
-    entry.written = made.status;
-    entry.text = text;
+    const hash = hashOf(made.status);
+    if (hash === entry.hash) return;
+    const before = { written: entry.written, hash: entry.hash };
+    entry.written = outline(made.status);
+    entry.hash = hash;
     try {
       const result = await this.#options.writes.applyStatus(made.object, made.status, this.#options.signal);
       if (result === 'done') this.#written++;
       else this.#entries.delete(key); // gone, or another object of the name: its events bring it back
     } catch (error) {
       entry.written = before.written;
-      entry.text = before.text;
+      entry.hash = before.hash;
       if (this.#options.signal.aborted) return;
       this.#options.failed?.(key, error);
       entry.cancel ??= this.#options.clock.after(RETRY_MS, () => this.#enqueue(key, entry));
@@ -155,8 +158,15 @@ export class StatusWriter {
   }
 }
 
-/** W1: what says the same gives the same text. */
-function textOf(status: AnyStatus): string {
+/** W5. */
+const outline = ({ conditions, handled, observedGeneration }: AnyStatus): AnyStatus => ({
+  conditions,
+  handled,
+  observedGeneration,
+});
+
+/** W1: what says the same gives the same hash. */
+function hashOf(status: AnyStatus): string {
   const {
     lastCycleAt: _,
     nextCycleAt: __,
@@ -167,7 +177,7 @@ function textOf(status: AnyStatus): string {
     nextCycleAt?: unknown;
     freshness?: { readonly oldestChangeAt?: unknown };
   };
-  return canonical({ ...rest, oldestChangeAt: freshness?.oldestChangeAt });
+  return shortHash({ ...rest, oldestChangeAt: freshness?.oldestChangeAt }, 24);
 }
 
 /** W2. */

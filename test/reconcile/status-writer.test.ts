@@ -1,0 +1,139 @@
+// What is written of statuses, and when; W1 to W5 are the invariants at the head of operator/reconcile/writer/status-writer.ts.
+import { describe, expect, test } from 'vitest';
+import { type AnyStatus, StatusWriter, type StoredObject, type WriteResult } from '../../operator/reconcile/index.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+
+interface Status extends AnyStatus {
+  readonly items?: number;
+  readonly lastCycleAt?: string;
+  readonly freshness?: { readonly checkedAt?: string; readonly oldestChangeAt?: string };
+}
+
+const objectOf = (name: string, status?: Status): StoredObject => ({
+  kind: 'LiveSource',
+  metadata: { name, namespace: 'search', uid: `uid-${name}` },
+  ...(status && { status }),
+});
+
+const ready = (is: 'True' | 'False', more: Status = {}): Status => ({
+  conditions: [{ type: 'Ready', status: is }],
+  ...more,
+});
+
+/** Turns in which promises that are resolved go on. */
+const settle = async () => {
+  for (let turn = 0; turn < 10; turn++) await Promise.resolve();
+};
+
+function writing(answer: () => Promise<WriteResult> = async () => 'done') {
+  const clock = new VirtualClock();
+  const written: Status[] = [];
+  const failures: string[] = [];
+  let underWay = 0;
+  let mostUnderWay = 0;
+  const writer = new StatusWriter({
+    clock,
+    signal: new AbortController().signal,
+    everyMs: 3_000,
+    writers: 2,
+    failed: (key) => failures.push(key),
+    writes: {
+      applyStatus: async (_, status) => {
+        mostUnderWay = Math.max(mostUnderWay, ++underWay);
+        written.push(status as Status);
+        try {
+          return await answer();
+        } finally {
+          underWay--;
+        }
+      },
+    },
+  });
+  const offer = (object: StoredObject, status: Status | (() => Status)) =>
+    writer.offer<Status>('LiveSource', object, () => ({
+      object,
+      status: typeof status === 'function' ? status() : status,
+    }));
+  return { clock, writer, written, failures, offer, most: () => mostUnderWay };
+}
+
+describe('statuses', () => {
+  test('W1: one that says the same as the one that stands is not written, whatever its ticking times are', async () => {
+    const { written, offer } = writing();
+    const object = objectOf('a', ready('True', { items: 3, lastCycleAt: '10:00', freshness: { checkedAt: '10:00' } }));
+    offer(object, ready('True', { items: 3, lastCycleAt: '10:30', freshness: { checkedAt: '10:30' } }));
+    await settle();
+    expect(written).toEqual([]);
+  });
+
+  test('W2: counts wait for their time and come as they are then; what went up and down again is never written', async () => {
+    const { clock, written, offer } = writing();
+    const object = objectOf('a', ready('True', { items: 1 }));
+    let items = 2;
+    offer(object, () => ready('True', { items }));
+    await settle();
+    expect(written).toEqual([]);
+    items = 7; // W3: what is written is made when it is written
+    clock.advance(3_000);
+    await settle();
+    expect(written).toEqual([ready('True', { items: 7 })]);
+    items = 8;
+    offer(object, () => ready('True', { items }));
+    items = 7;
+    clock.advance(3_000);
+    await settle();
+    expect(written).toHaveLength(1);
+  });
+
+  test('W2: a condition that flips, and an echo that somebody waits for, are written at once', async () => {
+    const { written, offer } = writing();
+    offer(objectOf('a', ready('True')), ready('False'));
+    offer(objectOf('b', ready('True')), ready('True', { handled: { refresh: 'now' } }));
+    await settle();
+    expect(written).toHaveLength(2);
+  });
+
+  test('W4: never more than so many at once', async () => {
+    const gate = Promise.withResolvers<void>();
+    const { written, offer, most } = writing(async () => {
+      await gate.promise;
+      return 'done';
+    });
+    for (let n = 0; n < 5; n++) offer(objectOf(`o${n}`, ready('True')), ready('False'));
+    await settle();
+    expect(written).toHaveLength(2);
+    gate.resolve();
+    await settle();
+    expect([written.length, most()]).toEqual([5, 2]);
+  });
+
+  test('W5: the next status is made from the conditions of the one before, though the cache lags', async () => {
+    const { writer, offer } = writing();
+    const object = objectOf('a');
+    offer(object, ready('False', { items: 1_000 }));
+    await settle();
+    expect(writer.previous<Status>('LiveSource', object)).toEqual({
+      conditions: [{ type: 'Ready', status: 'False' }],
+    });
+  });
+
+  test('one that could not be written is written later; one of an object that is gone is forgotten', async () => {
+    const answers: (() => WriteResult)[] = [
+      () => {
+        throw new Error('away');
+      },
+      () => 'done',
+      () => 'gone',
+    ];
+    const { clock, written, failures, offer, writer } = writing(async () => answers.shift()!());
+    offer(objectOf('a', ready('True')), ready('False'));
+    await settle();
+    expect(failures).toEqual(['LiveSource/search/a']);
+    clock.advance(5_000);
+    await settle();
+    expect(written).toHaveLength(2);
+    offer(objectOf('b', ready('True')), ready('False'));
+    await settle();
+    expect([writer.written, writer.isIdle]).toEqual([1, true]);
+  });
+});
