@@ -18,9 +18,11 @@ export function checkedLimits({ rows, bytes }: Limits): Limits | undefined {
 
 export function checkedLoad({ rows = 0, bytes = 0, milliCards = 0 }: RequestOptions): Load {
   if (rows === 0 && bytes === 0 && milliCards === 0) return NO_LOAD;
-  const load = { rows, bytes, milliCards };
-  for (const [name, amount] of Object.entries(load)) whole(`${name} of a run`, amount, 0);
-  return load;
+  return {
+    rows: whole('rows of a run', rows, 0),
+    bytes: whole('bytes of a run', bytes, 0),
+    milliCards: whole('milliCards of a run', milliCards, 0),
+  };
 }
 
 export function entryOf(branch: Branch): BranchEntry {
