@@ -133,6 +133,30 @@ test('V3: a live source that is mounted again replaces the older one, which gets
   expect(runner.orders.filter(({ path }) => path === 'live').length, 'a wedged one holds nobody up').toBe(3);
 });
 
+test('V3: a live source that is mounted again in the same version is the one that is there', () => {
+  const world = new World();
+  const { runner } = world.runner('a');
+  world.update();
+  world.do(() => runner.mount('', { path: 'live', kind: 'watch', mount: 1, version: 'v1' }));
+  const watcher = runner.runAt('live');
+  world.do(() => runner.mount('', { path: 'live', kind: 'watch', mount: 2, version: 'v1' }));
+  expect(runner.runAt('live')).toBe(watcher);
+  expect(runner.cancels.has(watcher)).toBe(false);
+  world.do(() => runner.mount('', { path: 'live', kind: 'watch', mount: 3, version: 'v2' }));
+  expect(runner.cancels.get(watcher)).toBe('mounted again');
+});
+
+test('D8: closing a source stops the live sources that its components mounted', () => {
+  const world = new World();
+  const { runner } = world.runner('a');
+  world.dispatcher.openSource({ name: 'docs' });
+  world.update({ source: 'docs' });
+  world.do(() => runner.mount('docs', { path: 'docs/a/live', kind: 'watch', mount: 1 }));
+  const watcher = runner.runAt('docs/a/live');
+  world.do(() => world.dispatcher.closeSource('docs', 'deleted'));
+  expect(runner.cancels.get(watcher)).toBe('deleted');
+});
+
 test('V4: removing a component waits for the live sources below it to stop', () => {
   const world = new World();
   const { runner } = world.runner('a');

@@ -299,6 +299,17 @@ export function stateContract(name: string, makePlace: () => Promise<StatePlace>
         expect(await commit(removed('a', { base: token(1) }))).toEqual(['committed']);
       });
 
+      test('cursors at and below a path come in pages, and those beside it do not', async () => {
+        for (const path of ['docs', 'docs/a/live', 'docs/a', 'docs/b/x', 'docs2/a', 'doc'])
+          await state.setCursor(path, { of: path });
+        const first = await state.cursors('docs', '', 2);
+        expect(first).toEqual(['docs', 'docs/a'].map((path) => ({ path, value: { of: path } })));
+        expect((await state.cursors('docs', 'docs/a', 10)).map(({ path }) => path)).toEqual([
+          'docs/a/live',
+          'docs/b/x',
+        ]);
+      });
+
       test('a run that was presumed dead does not bring a removed component back', async () => {
         await commit(replaced('a'));
         await commit(removed('a', { token: token(9), base: token(1) }));
