@@ -34,8 +34,10 @@ export interface RunnerProgramOptions {
 export interface RunnerProgram {
   /** Resolves when the runner has left, with everything ended or handed back; rejects with RunnerFailed where it could not begin. */
   readonly done: Promise<void>;
-  /** Asks it to leave. Asking again makes it hand everything back now. */
+  /** Asks it to leave: what runs may end within the grace, the rest is handed back. */
   leave(why: string): void;
+  /** Nothing executes from now on, and operators are told as far as they are reached. The process must end then. */
+  stopNow(why: string): void;
 }
 
 /** The Pipeline's parts could not be opened here: state in use, a target that is not reached. Another try may help. */
@@ -45,6 +47,8 @@ export class RunnerFailed extends Error {
 
 /** Fraction of the grace in which runs may end; the rest is for stopping those that did not. */
 const END_FRACTION = 0.8;
+/** What the link gets to say that the runner is gone. */
+const LAST_WORDS_MS = 300;
 
 export function startRunner(options: RunnerProgramOptions): RunnerProgram {
   let serving: Serving | undefined;
@@ -59,11 +63,10 @@ export function startRunner(options: RunnerProgramOptions): RunnerProgram {
   return {
     done: serveAll(),
     leave: (why) => {
-      if (leavingWhy === undefined) {
-        leavingWhy = why;
-        serving?.leave(why);
-      } else serving?.handBack();
+      leavingWhy ??= why;
+      serving?.leave(why);
     },
+    stopNow: (why) => serving?.stopNow(why),
   };
 }
 
@@ -114,6 +117,12 @@ class Serving {
 
   handBack(): void {
     this.#connection.session.handBack();
+  }
+
+  /** This thread executes nothing more: it waits for the link's last words and must not go on. */
+  stopNow(why: string): void {
+    this.#connection.session.abandon(why);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LAST_WORDS_MS);
   }
 
   #opened(epoch: number): void {

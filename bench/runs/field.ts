@@ -1,4 +1,5 @@
-// An operator in this process and runners as processes of their own, TLS on: the field of every figure about runs and cards.
+// An operator in this process and runners as processes of their own, TLS on: the field of every figure about runs and cards, and of tests
+// that need real processes and no real work.
 import { type ChildProcess, fork } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,7 +7,14 @@ import { join } from 'node:path';
 import { create } from '@bufbuild/protobuf';
 import { systemClock } from '../../operator/clock.ts';
 import { type DispatchEvents, Dispatcher, type DispatcherOptions } from '../../operator/dispatch/index.ts';
-import { Gateway, type GatewayServer, serveGateway, sharedToken } from '../../operator/gateway/index.ts';
+import {
+  Gateway,
+  type GatewayEvents,
+  type GatewayServer,
+  type LeaseSettings,
+  serveGateway,
+  sharedToken,
+} from '../../operator/gateway/index.ts';
 import { selfSigned } from '../../operator/standalone/index.ts';
 import { SpecsSchema } from '../../runner/protocol/index.ts';
 
@@ -26,6 +34,10 @@ export interface FieldOptions {
   readonly program?: URL;
   /** Runner processes; default 2. */
   readonly runners?: number;
+  readonly gatewayEvents?: GatewayEvents;
+  readonly lease?: LeaseSettings;
+  /** Something between runners and operator: gives the port that runners dial for the one that the operator listens on. */
+  readonly through?: (port: number) => Promise<number>;
 }
 
 export interface Field {
@@ -36,7 +48,17 @@ export interface Field {
 }
 
 export async function openField(options: FieldOptions): Promise<Field> {
-  const { slotsMax, runnerSlots, sources, events, traceparentOf, program = RUNNER, runners: count = RUNNERS } = options;
+  const {
+    slotsMax,
+    runnerSlots,
+    sources,
+    events,
+    traceparentOf,
+    lease,
+    through,
+    program = RUNNER,
+    runners: count = RUNNERS,
+  } = options;
   const folder = mkdtempSync(join(tmpdir(), 'fairlead-bench-'));
   const { cert, key } = selfSigned([HOST], Date.now());
   writeFileSync(join(folder, 'ca.pem'), cert);
@@ -57,7 +79,9 @@ export async function openField(options: FieldOptions): Promise<Field> {
     operator: 'bench',
     pools: { find: () => ({ host: dispatcher, specs: () => create(SpecsSchema, {}) }) },
     defer: setImmediate,
+    ...(lease && { lease }),
     events: {
+      ...options.gatewayEvents,
       joined: () => {
         if (++joined === count) everybody.resolve();
       },
@@ -65,7 +89,7 @@ export async function openField(options: FieldOptions): Promise<Field> {
   });
   const authenticate = sharedToken('bench');
   const server: GatewayServer = await serveGateway({ gateway, authenticate, cert, key, host: HOST, port: 0 });
-  const address = `https://${HOST}:${server.port}`;
+  const address = `https://${HOST}:${(await through?.(server.port)) ?? server.port}`;
   const runners = Array.from({ length: count }, (_, i) => fork(program, [address, folder, `r${i}`, `${runnerSlots}`]));
   await everybody.promise;
   return {

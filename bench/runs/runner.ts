@@ -48,7 +48,8 @@ class TimedEngine implements Runner {
 
   /** A per-key update: it says when it started. */
   #startKey(order: RunOrder): void {
-    const { eachMs } = order.input as { readonly eachMs: number };
+    const { eachMs, blocksMs } = order.input as { readonly eachMs: number; readonly blocksMs?: number };
+    if (blocksMs !== undefined) block(blocksMs);
     this.#endAfter(eachMs, order.token.run, { ...DONE, value: machineMs() });
   }
 
@@ -81,6 +82,11 @@ class TimedEngine implements Runner {
     const ms = eachMs >= 1_000 && mount < 1_024 ? (mount % 1_000) + 1 : eachMs;
     this.uplink.mount(run, { mount, path, kind: 'item', source: root.order.source!, key, version: `${ms}` });
   }
+}
+
+/** As user code that never yields. */
+function block(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
 const engine = new TimedEngine();

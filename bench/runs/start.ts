@@ -8,8 +8,13 @@ export interface Start {
   readonly startedAtMs: number;
 }
 
-/** A per-key update that does nothing; resolves when it ended. */
-export function startOne(dispatcher: Dispatcher, source: string, key: string): Promise<Start> {
+/** A per-key update that does nothing but, if it is to, block its runner's thread; resolves when it ended. */
+export function startOne(
+  dispatcher: Dispatcher,
+  source: string,
+  key: string,
+  input: { readonly blocksMs?: number } = {},
+): Promise<Start> {
   const askedAtMs = machineMs();
   return new Promise((resolve, reject) => {
     dispatcher.startUpdate({
@@ -17,7 +22,7 @@ export function startOne(dispatcher: Dispatcher, source: string, key: string): P
       source,
       key,
       trigger: 'bench',
-      input: { eachMs: 0 },
+      input: { ...input, eachMs: 0 },
       observer: {
         ended: (_, { outcome }) => {
           if (outcome.kind === 'done') resolve({ askedAtMs, startedAtMs: Number(outcome.value) });

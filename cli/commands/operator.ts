@@ -17,6 +17,7 @@ import { addLogLevel, type LogFlags, logTo } from '../log.ts';
 import { wholeNumber } from '../numbers.ts';
 import { API_DEFAULT, API_FLAG, API_MEANING, serveLocalApi } from '../remote/serve.ts';
 import { whatIf } from '../remote/what-if.ts';
+import { onStopSignals } from '../signals.ts';
 import { openTelemetry } from '../telemetry.ts';
 import { programVersion } from '../version.ts';
 
@@ -102,8 +103,13 @@ async function run(options: Options): Promise<void> {
   });
   if (api !== undefined) log.info(`API and dashboard on ${api.url}`);
   const runners = objects.flatMap((one) => startRunners(one, operator, options));
-  await stopSignal();
-  for (const runner of runners) runner.stop();
+  // Runners that hear a second signal stop at once too, and nothing is lost.
+  const stopRunners = () => {
+    for (const runner of runners) runner.stop();
+  };
+  const signal = await toldToStop(stopRunners);
+  log.info(`${signal}: the operator ends when its runners have left; a second signal stops all at once`);
+  stopRunners();
   await Promise.all(runners.map(({ ended }) => ended));
   await api?.close();
   await operator.close();
@@ -112,7 +118,7 @@ async function run(options: Options): Promise<void> {
 
 /** Serves the cluster that KUBECONFIG or the pod's account leads to, until told to end. */
 async function runInCluster(flags: OperatorFlags & LogFlags): Promise<void> {
-  const told = stopSignal(); // heard from the first moment on: process 1 of a container has no other handler
+  const told = toldToStop(); // heard from the first moment on: process 1 of a container has no other handler
   const parsed = parseSettings(flags, process.env);
   if (parsed.kind === 'refused')
     throw new CommandError(
@@ -282,7 +288,8 @@ const pause = (ms: number): Promise<void> =>
     setTimeout(resolvePause, ms);
   });
 
-const stopSignal = (): Promise<void> =>
+/** Resolves with the first signal; a second one ends the process, after `second`. */
+const toldToStop = (second?: () => void): Promise<NodeJS.Signals> =>
   new Promise((resolveStop) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolveStop());
+    onStopSignals({ first: resolveStop, ...(second !== undefined && { second }) });
   });

@@ -9,6 +9,7 @@ import { collect } from '../collect.ts';
 import { CommandError } from '../exit.ts';
 import { addLogLevel, type LogFlags, logTo } from '../log.ts';
 import { wholeNumber } from '../numbers.ts';
+import { onStopSignals } from '../signals.ts';
 
 interface Options extends LogFlags {
   readonly operator: readonly string[];
@@ -28,7 +29,7 @@ interface Options extends LogFlags {
 export function configure(command: Command): void {
   addLogLevel(command)
     .description(
-      'Execute runs of one Pipeline for an operator. SIGTERM lets what runs end within the grace and hands back the rest; a second one hands back everything at once.',
+      'Execute runs of one Pipeline for an operator. SIGTERM lets what runs end within the grace and hands back the rest; a second one stops at once and loses nothing.',
     )
     .requiredOption('--operator <url>', 'address of the operator; can be given several times', collect)
     .requiredOption('--ca <file>', "certificates that the operator's certificate may come from, PEM")
@@ -69,8 +70,18 @@ async function run(options: Options): Promise<void> {
     graceMs: options.grace * 1000,
     log: (text) => log.info(text),
   });
-  for (const signal of ['SIGTERM', 'SIGINT'] as const)
-    process.on(signal, () => runner.leave(`the runner got ${signal}`));
+  onStopSignals({
+    first: (signal) => {
+      log.info(
+        `${signal}: what runs may end within ${options.grace} s, the rest is handed back; a second signal stops at once`,
+      );
+      runner.leave(`the runner got ${signal}`);
+    },
+    second: (signal) => {
+      log.info(`${signal} again: what was not done is handed back`);
+      runner.stopNow(`the runner got ${signal} again`);
+    },
+  });
   try {
     await runner.done;
   } catch (error) {

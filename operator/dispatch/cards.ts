@@ -118,7 +118,10 @@ export class Cards {
     for (const card of reported) {
       if (card.cards !== undefined) continue;
       const update = updateOf(card.update);
-      this.#await(seat, card, card.update, update === undefined ? [card.update] : branchOf(update));
+      // Asked while no operator was there to say so.
+      const refusal = CardLedger.refusal(card.milli, seat.cards);
+      if (refusal !== undefined) this.#refuse(seat, card, refusal.message);
+      else this.#await(seat, card, card.update, update === undefined ? [card.update] : branchOf(update));
     }
   }
 

@@ -58,11 +58,6 @@ export class StandaloneField {
     await this.#operator.sees(/listens on/);
   }
 
-  /** Until so many runners have joined the operator that runs now. */
-  async joined(count: number): Promise<void> {
-    await this.operator.sees(new RegExp(`(joined [\\s\\S]*){${count}}`));
-  }
-
   async killOperator(): Promise<void> {
     const { process: operator } = this.operator;
     // Not its streams' end: its runners have them too, and outlive it.
@@ -88,7 +83,7 @@ export class StandaloneField {
 
   /** Ends all, however they are. */
   async close(): Promise<void> {
-    if (this.#operator !== undefined) await this.killOperator();
+    if (this.#operator?.process.exitCode === null) await this.killOperator();
     for (const pid of existsSync(join(this.folder, 'operator')) ? this.runners() : []) this.killRunner(pid);
   }
 
