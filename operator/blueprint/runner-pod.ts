@@ -166,6 +166,8 @@ function container(wish: RunnerPodWish): Record<string, unknown> {
     name: RUNNER_CONTAINER,
     image: settings.image,
     imagePullPolicy: settings.imagePullPolicy,
+    // A runner that cannot open its state or a target says so and ends: its last words then stand in the condition.
+    terminationMessagePolicy: 'FallbackToLogsOnError',
     args: runnerArguments(wish),
     env: environment(),
     resources: hasOwnCards(runner) ? { limits: { [runner.resourceName]: String(runner.gpus) } } : {},

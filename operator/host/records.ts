@@ -2,7 +2,7 @@
 //   H2. An update that found nothing to do leaves no record: idle cycles change nothing that is written to the API server.
 //   H3. Item counts are those of the last cycle that listed to its end, moved by per-key updates since; after a change of
 //       operators they start from the status and are right again with the next cycle.
-import { type Counts, parseTraceparent } from '../../runner/protocol/index.ts';
+import { type Counts, parseTraceparent, type RunError } from '../../runner/protocol/index.ts';
 import type { UpdateEnding, UpdateView } from '../dispatch/index.ts';
 
 export interface UpdateRecord {
@@ -30,7 +30,13 @@ export interface ItemCounts {
 
 /** Why the last cycle did not show the whole source. */
 export interface SourceTrouble {
-  readonly reason: 'DeleteGuard' | 'ListingFailed' | 'SourceUnreachable' | 'SourceRefused' | 'UpdateFailed';
+  readonly reason:
+    | 'DeleteGuard'
+    | 'ListingFailed'
+    | 'SourceUnreachable'
+    | 'SourceRefused'
+    | 'StateUnreachable'
+    | 'UpdateFailed';
   readonly message: string;
 }
 
@@ -178,9 +184,10 @@ function troubleOf(outcome: UpdateEnding['outcome']): SourceTrouble | undefined 
   return { reason: 'DeleteGuard', message };
 }
 
-function failedBecause({ class: kind, message }: { readonly class: string; readonly message: string }): SourceTrouble {
+/** What a cycle does beside its listing (the step `list`) it does with the state store. */
+function failedBecause({ class: kind, message, step }: RunError): SourceTrouble {
+  const isTransient = kind === 'transient' || kind === 'timeout' || kind === 'rate-limited';
+  if (step !== 'list') return { reason: isTransient ? 'StateUnreachable' : 'UpdateFailed', message };
   if (kind === 'invalid') return { reason: 'SourceRefused', message };
-  if (kind === 'transient' || kind === 'timeout' || kind === 'rate-limited')
-    return { reason: 'SourceUnreachable', message };
-  return { reason: 'UpdateFailed', message };
+  return { reason: isTransient ? 'SourceUnreachable' : 'ListingFailed', message };
 }
