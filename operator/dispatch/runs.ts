@@ -243,6 +243,12 @@ export class Runs {
     this.start(granted);
   }
 
+  /** Asks once more: whoever counts what waits, and so what runners are needed for, hears of it as of the first time. */
+  #requestAgain(run: LiveRun): void {
+    this.#events.requested?.(run);
+    this.ask(run);
+  }
+
   /** Brings granted runs to runners. */
   start(granted: readonly Run[]): void {
     for (const ask of granted) this.#startOne(ask);
@@ -320,7 +326,7 @@ export class Runs {
       } else {
         this.#interrupt(run);
         run.requestedAtMs = this.#clock.nowMs();
-        this.ask(run);
+        this.#requestAgain(run);
       }
     }
     return runs.length;
@@ -426,7 +432,7 @@ export class Runs {
 
   #wait(run: LiveRun, delayMs: number): void {
     run.requestedAtMs = this.#clock.nowMs() + delayMs;
-    run.state = { phase: 'parked', wake: this.#clock.after(delayMs, () => this.ask(run)) };
+    run.state = { phase: 'parked', wake: this.#clock.after(delayMs, () => this.#requestAgain(run)) };
   }
 
   /** The attempt is over and the run is not: its slot goes back, and what it mounted belongs to nobody. */

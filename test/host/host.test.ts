@@ -119,6 +119,22 @@ describe('a host', () => {
     expect(host.demand().get('default')?.waiting).toBe(1);
   });
 
+  test('a run that a leaving runner handed back, or that its runner was lost under, asks for a runner again', async () => {
+    const { host, join, clock } = world();
+    const first = join('pod-0');
+    await settle();
+    first.runner.exit('docs', { kind: 'parked', resumeAfterMs: 0, error: { class: 'lost', message: 'handed back' } });
+    host.removeRunner(first.seat);
+    clock.advance(0);
+    await settle();
+    expect(host.demand().get('default')?.waiting).toBe(1);
+    const second = join('pod-1');
+    await settle();
+    expect(second.runner.orders).toHaveLength(1);
+    host.removeRunner(second.seat);
+    expect(host.demand().get('default')?.waiting).toBe(1);
+  });
+
   test('an edit of what is done with items makes one update of the whole Pipeline; an edit of slots makes none', async () => {
     const { host, specs, join } = world({ past: { delayMs: 600_000 } });
     const { runner } = join('pod-0');
