@@ -322,6 +322,32 @@ describe('runner pods', () => {
   });
 });
 
+test('G7: of the cards of a node those that another pod holds are not counted on; when it goes they are used', async () => {
+  const cards = { 'nvidia.com/gpu': '2' };
+  await server.ask('POST', '/api/v1/nodes', { metadata: { name: 'with-cards' } });
+  const offer = { status: { capacity: cards, allocatable: cards } };
+  await server.ask('PATCH', '/api/v1/nodes/with-cards/status', offer, { contentType: 'application/merge-patch+json' });
+  const limits = { 'nvidia.com/gpu': '1' };
+  const container = { name: 'a', image: 'a', resources: { limits } };
+  const foreign = { metadata: { name: 'foreign' }, spec: { nodeName: 'with-cards', containers: [container] } };
+  expect((await server.ask('POST', pathOf('pods'), foreign)).status).toBe(201);
+  await eventually(
+    () => operator.caches.offeredCards(new Set(['nvidia.com/gpu']))?.get('nvidia.com/gpu'),
+    (offered) => offered === 1,
+    'one card is left',
+  );
+  const url = { urlFrom: { secretKeyRef: { name: 'index-db', key: 'url' } } };
+  const runners = [{ name: 'gpu', slots: 4, gpus: 1, replicas: { min: 2, max: 2 } }];
+  await make(MINIMAL_PIPELINE, 'index', { runners, state: { postgres: url } });
+  const own = async () => (await pods()).filter(({ metadata }) => metadata.name !== 'foreign');
+  await eventually(own, (all) => all.length === 1, 'one runner pod');
+  await untilCondition('pipelines', 'index', 'RunnersAvailable', { status: 'False' });
+  expect(await own()).toHaveLength(1);
+  const now = { apiVersion: 'v1', kind: 'DeleteOptions', gracePeriodSeconds: 0 };
+  await server.ask('DELETE', pathOf('pods', 'foreign'), now);
+  await eventually(own, (all) => all.length === 2, 'the other one');
+});
+
 test('conditions of both kinds stand from first sight, as the API conventions ask', async () => {
   await make(MINIMAL_PIPELINE, 'index');
   const seen = await untilCondition('pipelines', 'index', 'Accepted', { status: 'True' });
