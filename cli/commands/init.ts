@@ -24,13 +24,13 @@ export function objectName(folder: string): string {
   return plain.slice(0, 40).replaceAll(/^-+|-+$/g, '') || 'index';
 }
 
-/** The file's text. */
-export function starterPipeline(name: string, folderIsGit: boolean): string {
+/** The file's text; `file` is its own name, which is not to be indexed. */
+export function starterPipeline(name: string, file: string, folderIsGit: boolean): string {
   const ignored = folderIsGit ? 'true              # files that git ignores are left out' : 'false';
   return `# An index of this folder. Made by \`fairlead init\`; docs/reference/objects.md has every field.
-#   fairlead dev -f fairlead.yaml              bring the index up to date
-#   fairlead dev -f fairlead.yaml --watch      and keep it so
-#   fairlead query -f fairlead.yaml "where is the retry policy?"
+#   fairlead dev -f ${file}              bring the index up to date
+#   fairlead dev -f ${file} --watch      and keep it so
+#   fairlead query -f ${file} "where is the retry policy?"
 apiVersion: fairlead.dev/v1alpha1
 kind: Pipeline
 metadata:
@@ -57,7 +57,7 @@ spec:
     directory:
       path: .
       gitignore: ${ignored}
-      exclude: [".git/**", ".fairlead/**", "**/node_modules/**", "**/*.lock"]
+      exclude: [${JSON.stringify(file)}, ".git/**", ".fairlead/**", "**/node_modules/**", "**/*.lock"]
   mode: Watch                         # an update for each changed file; Refresh with interval: looks at times
   deleteGuard: {maxPercent: 50, minItems: 20}   # a cycle that would delete more stops and asks
 `;
@@ -68,6 +68,6 @@ function run(folder: string, { file: name, force }: Options): void {
   const file = join(folder, name);
   if (existsSync(file) && force !== true)
     throw new CommandError(`${file} is there already: give another name with -f, or --force to replace it`);
-  writeFileSync(file, starterPipeline(objectName(basename(resolve(folder))), existsSync(join(folder, '.git'))));
+  writeFileSync(file, starterPipeline(objectName(basename(resolve(folder))), name, existsSync(join(folder, '.git'))));
   process.stderr.write(`wrote ${file}; next: fairlead dev -f ${file}\n`);
 }
