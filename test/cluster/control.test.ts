@@ -256,6 +256,19 @@ describe('deletion', () => {
     );
   });
 
+  test('in a namespace that is being deleted, where no runner can be made any more, nobody waits for one', async () => {
+    await make(MINIMAL_PIPELINE, 'index');
+    await untilCondition('pipelines', 'index', 'Accepted', { status: 'True' });
+    await server.ask('DELETE', `/api/v1/namespaces/${namespace}`);
+    await server.ask('DELETE', pathOf('pipelines', 'index'));
+    await eventually(
+      () => see('pipelines', 'index'),
+      (seen) => seen === undefined,
+      'the Pipeline is gone',
+      30_000, // half of the time after which it would be let go anyway
+    );
+  });
+
   test('deletionPolicy Retain lets go at once', async () => {
     await make(MINIMAL_PIPELINE, 'index', { deletionPolicy: 'Retain' });
     await untilCondition('pipelines', 'index', 'Accepted', { status: 'True' });

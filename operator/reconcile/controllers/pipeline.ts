@@ -235,6 +235,10 @@ export class PipelineController {
       return this.#letGo(object, signal);
     }
     const kept = await this.#keep(object, spec, this.#sourcesOf(key), host, false, signal);
+    if (isNamespaceGoing(kept)) {
+      this.#context.notes.record(object, stuckNote('its namespace is being deleted and takes no runner any more'));
+      return this.#letGo(object, signal);
+    }
     const trouble: Trouble | undefined =
       state.message === undefined ? undefined : { reason: 'DeletionStuck', message: state.message };
     this.#show(object, { refusal: undefined, trouble, kept, isSuspended: false, slotsMax, sources: 0 });
@@ -293,6 +297,10 @@ export class PipelineController {
     return { object, status: pipelineStatus(picture, previous, nowMs) };
   }
 }
+
+/** No runner is there to remove rows, and none can come: to wait for one would only hold up the end of the namespace. */
+const isNamespaceGoing = ({ classes }: Kept): boolean =>
+  classes.every(({ ready }) => ready === 0) && classes.some(({ trouble }) => trouble?.reason === 'Deleting');
 
 /** The event of an object that was let go with its rows (F2). */
 export function stuckNote(message: string) {
