@@ -44,6 +44,8 @@ export interface Field {
   readonly dispatcher: Dispatcher;
   /** CPU time that operator and runners have used so far, in milliseconds. */
   cpuMs(): Promise<{ readonly operator: number; readonly runners: number }>;
+  /** Ends a run without a time of its own, on the runner (`r0`, `r1`, ...) that has it. */
+  end(runner: string, run: number): void;
   close(): Promise<void>;
 }
 
@@ -98,6 +100,7 @@ export async function openField(options: FieldOptions): Promise<Field> {
       const each = await Promise.all(runners.map(cpuMsOf));
       return { operator: ownCpuMs(), runners: each.reduce((sum, one) => sum + one, 0) };
     },
+    end: (runner, run) => void runners[Number(runner.slice(1))]?.send(run),
     close: async () => {
       await Promise.all(runners.map(ended));
       gateway.close('the benchmark ends');

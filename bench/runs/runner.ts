@@ -20,6 +20,8 @@ const DONE = { kind: 'done', counts: NO_COUNTS } as const;
 class TimedEngine implements Runner {
   uplink!: Uplink;
   readonly #roots = new Map<RunNumber, Root>();
+  readonly #held = new Map<RunNumber, () => void>();
+  readonly #toEnd = new Set<RunNumber>();
 
   start(order: RunOrder): void {
     if (order.kind === 'cycle') this.#begin(order);
@@ -55,8 +57,22 @@ class TimedEngine implements Runner {
 
   #endAfter(ms: number, run: RunNumber, outcome: typeof DONE & { value?: number } = DONE): void {
     const end = () => this.uplink.exited(run, outcome);
-    if (ms === 0) end();
+    if (ms < 0) this.#endWhenTold(run, end);
+    else if (ms === 0) end();
     else setTimeout(end, ms);
+  }
+
+  /** Runs without a time of their own end when they are told to, which may be before they begin. */
+  #endWhenTold(run: RunNumber, end: () => void): void {
+    if (this.#toEnd.delete(run)) end();
+    else this.#held.set(run, end);
+  }
+
+  tellToEnd(run: RunNumber): void {
+    const end = this.#held.get(run);
+    if (end === undefined) this.#toEnd.add(run);
+    this.#held.delete(run);
+    end?.();
   }
 
   #begin(order: RunOrder): void {
@@ -99,7 +115,11 @@ const { session } = connect({
   onSpecs: () => {},
 });
 engine.uplink = session.uplink;
-process.on('message', () => {
+process.on('message', (message) => {
+  if (typeof message === 'number') {
+    engine.tellToEnd(message);
+    return;
+  }
   const { user, system } = process.cpuUsage();
   process.send!((user + system) / 1000);
 });
