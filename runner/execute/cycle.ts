@@ -8,21 +8,11 @@ import { resumeLive } from './live.ts';
 import type { SourcePlan } from './ports.ts';
 import type { Run } from './run.ts';
 import type { Services } from './services.ts';
-import { Tally } from './tally.ts';
-import { UpdateBook } from './updates.ts';
+import { executeUpdate } from './update.ts';
 import { Worker } from './worker.ts';
 
-export async function executeCycle(run: Run, services: Services): Promise<RunOutcome> {
-  const tally = new Tally(run.number, services.uplink, services.clock);
-  const book = new UpdateBook(run, services, tally);
-  const outcome = await cycle(run, services, tally, book);
-  await book.close(outcome);
-  return outcome;
-}
-
-async function cycle(run: Run, services: Services, tally: Tally, book: UpdateBook): Promise<RunOutcome> {
-  try {
-    await book.open();
+export function executeCycle(run: Run, services: Services): Promise<RunOutcome> {
+  return executeUpdate(run, services, async (tally) => {
     const plan = sourcePlan(run, services);
     const worker = new Worker(run, services, tally, await adopt(run, services));
     await resumeLive(run, services, tally);
@@ -33,11 +23,7 @@ async function cycle(run: Run, services: Services, tally: Tally, book: UpdateBoo
     if (held === undefined && tally.counts.failed === 0)
       await services.lostRows.wholeCycleEnded(run.order.source ?? '');
     return { kind: 'done', counts: tally.counts, ...(held === undefined ? {} : { heldDeletes: held }) };
-  } catch (thrown) {
-    run.cancel('the cycle ended');
-    if (thrown instanceof Cancelled) return { kind: 'cancelled', why: thrown.why };
-    return { kind: 'failed', counts: tally.counts, error: toRunError(thrown) };
-  }
+  });
 }
 
 function sourcePlan(run: Run, services: Services): SourcePlan {

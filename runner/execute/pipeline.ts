@@ -1,29 +1,17 @@
 // The root run of an update of the whole Pipeline (design §4): lists nothing outside, but enters the items that the state knows, of every source,
 // whose fingerprint differs; with `reprocess` all of them.
 import type { RunOutcome } from '../protocol/index.ts';
-import { Cancelled } from './cancellation.ts';
-import { toRunError } from './failure.ts';
 import { itemComponent } from './plan.ts';
 import type { ItemRecord, NewWork } from './ports.ts';
 import type { Run } from './run.ts';
 import type { Services } from './services.ts';
-import { Tally } from './tally.ts';
-import { UpdateBook } from './updates.ts';
+import { executeUpdate } from './update.ts';
 import { Worker } from './worker.ts';
 
 const PAGE = 1_000;
 
-export async function executePipeline(run: Run, services: Services): Promise<RunOutcome> {
-  const tally = new Tally(run.number, services.uplink, services.clock);
-  const book = new UpdateBook(run, services, tally);
-  const outcome = await update(run, services, tally, book);
-  await book.close(outcome);
-  return outcome;
-}
-
-async function update(run: Run, services: Services, tally: Tally, book: UpdateBook): Promise<RunOutcome> {
-  try {
-    await book.open();
+export function executePipeline(run: Run, services: Services): Promise<RunOutcome> {
+  return executeUpdate(run, services, async (tally) => {
     const { source, update: name, releaseQuarantined } = run.order;
     if (releaseQuarantined === true) await run.cancellation.race(services.state.release(source));
     const left = await run.cancellation.race(services.state.countWork({ update: name }));
@@ -32,11 +20,7 @@ async function update(run: Run, services: Services, tally: Tally, book: UpdateBo
     tally.listingEnded();
     await worker.finish();
     return { kind: 'done', counts: tally.counts };
-  } catch (thrown) {
-    run.cancel('the update ended');
-    if (thrown instanceof Cancelled) return { kind: 'cancelled', why: thrown.why };
-    return { kind: 'failed', counts: tally.counts, error: toRunError(thrown) };
-  }
+  });
 }
 
 /** Items of one source or of all; those of sources that this runner does not know are left to them. */
