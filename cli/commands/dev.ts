@@ -1,17 +1,21 @@
 // `fairlead dev`: runs Pipelines and their live sources in this process, on embedded parts, without a cluster.
 import type { Command } from 'commander';
+import type { Telemetry } from '../../operator/telemetry/index.ts';
+import { servePipelines } from '../local/api.ts';
 import { refuseAtWork, serveControl } from '../local/control.ts';
 import { loadPipelines, rememberRun } from '../local/objects.ts';
 import { addFiles, addOutput, type FileOptions } from '../local/options.ts';
 import type { LocalPipeline } from '../local/pipeline.ts';
 import { DEFAULT_PUSH_ADDRESS, servePush } from '../local/push.ts';
 import { exitOf, reporterFor, Session, setExit, surroundings } from '../local/session.ts';
+import { API_DEFAULT, API_FLAG, API_MEANING } from '../remote/serve.ts';
 
 interface Options extends FileOptions {
   readonly once?: boolean;
   readonly watch?: boolean;
   readonly allowDeletes?: boolean;
   readonly pushAddress: string;
+  readonly api?: string;
 }
 
 export function configure(command: Command): void {
@@ -27,6 +31,7 @@ export function configure(command: Command): void {
       'stay, and keep them so: changes are seen as they happen where the source can be watched, else at its times',
     )
     .option('--push-address <host:port>', 'with --watch: where push sources listen', DEFAULT_PUSH_ADDRESS)
+    .option(API_FLAG, `with --watch: ${API_MEANING}`)
     .option('--allow-deletes', 'consent to more deletes than deleteGuard allows, in the first cycle')
     .action(run);
 }
@@ -40,7 +45,9 @@ async function run(options: Options): Promise<void> {
   for (const { label, sources } of objects)
     if (sources.length === 0) session.reporter.note(`Pipeline ${label}: no live source feeds it`);
   if (options.watch === true)
-    return session.run(objects, (pipelines) => stay(session, pipelines, options), { stays: true });
+    return session.run(objects, (pipelines, telemetry) => stay(session, pipelines, options, telemetry), {
+      stays: true,
+    });
   await session.run(objects, async (pipelines) => {
     const wish = { trigger: 'once', ...(options.allowDeletes === true && { allowDeletes: true }) };
     const ended = await Promise.all(pipelines.map((pipeline) => pipeline.cycles(wish)));
@@ -49,9 +56,16 @@ async function run(options: Options): Promise<void> {
 }
 
 /** Watches until the user stops it. */
-async function stay(session: Session, pipelines: readonly LocalPipeline[], options: Options): Promise<void> {
+async function stay(
+  session: Session,
+  pipelines: readonly LocalPipeline[],
+  options: Options,
+  telemetry: Telemetry | undefined,
+): Promise<void> {
   const push = await servePush(pipelines, options.pushAddress);
   for (const path of push?.paths ?? []) session.reporter.note(`items are pushed to ${push?.url}${path}`);
+  const api = await servePipelines(pipelines, options.api ?? API_DEFAULT, telemetry);
+  if (api !== undefined) session.reporter.note(`dashboard on ${api.url}; fairlead status, top and why ask it`);
   const closers: (() => Promise<void>)[] = [];
   try {
     for (const pipeline of pipelines) closers.push(await serveControl(pipeline, process.env));
@@ -59,6 +73,7 @@ async function stay(session: Session, pipelines: readonly LocalPipeline[], optio
     await session.stopped;
   } finally {
     await push?.close();
+    await api?.close();
     for (const pipeline of pipelines) await pipeline.drain();
     for (const close of closers) await close();
   }

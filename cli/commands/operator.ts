@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { resolveMaxInflightComponents } from '../../crds/schema/index.ts';
+import { actOn } from '../../operator/api/index.ts';
 import { type OperatorFlags, parseSettings } from '../../operator/settings.ts';
 import { type StandaloneOperator, startStandalone } from '../../operator/standalone/index.ts';
 import { systemClock } from '../../runner/clock.ts';
@@ -100,6 +101,7 @@ async function run(options: Options): Promise<void> {
     folder: resolve(options.dir),
     clock: systemClock,
     hosts: () => operator.hosts,
+    act: (pipeline, action) => actOn(operator.hosts.get(pipeline)!, action),
   });
   if (api !== undefined) log.info(`API and dashboard on ${api.url}`);
   const runners = objects.flatMap((one) => startRunners(one, operator, options));

@@ -4,6 +4,7 @@
 
 import { type LiveSource, mixesCards, resolveMaxInflightComponents } from '../../crds/schema/index.ts';
 import type { ServingRule } from '../../operator/admission/index.ts';
+import type { Watched } from '../../operator/api/index.ts';
 import {
   Dispatcher,
   fanOut,
@@ -14,7 +15,7 @@ import {
 } from '../../operator/dispatch/index.ts';
 import { limitsOf, OWN_UPDATES, triggerSettings } from '../../operator/host/index.ts';
 import type { Follower } from '../../operator/telemetry/index.ts';
-import { PipelineTriggers, SourceTriggers } from '../../operator/triggers/index.ts';
+import { type CycleWish, PipelineTriggers, SourceTriggers } from '../../operator/triggers/index.ts';
 import type { Assembly } from '../../runner/assemble/index.ts';
 import type { Clock } from '../../runner/clock.ts';
 import { Engine } from '../../runner/execute/index.ts';
@@ -26,6 +27,7 @@ import { localCards } from './cards.ts';
 import type { PipelineObjects } from './objects.ts';
 import type { EndedUpdate, FailedItem, Reporter, SourceState } from './report.ts';
 import type { Environment } from './secrets.ts';
+import { Watcher, watchedOf } from './watched.ts';
 
 /** Failed items that are printed for one update; the rest is counted. */
 const FAILED_SHOWN_MAX = 20;
@@ -59,6 +61,8 @@ export class LocalPipeline {
   readonly #engine: Engine;
   readonly #triggers: PipelineTriggers;
   readonly #joined: JoinedRunner;
+  readonly #watcher: Watcher;
+  readonly #slotsMax: number;
   readonly #failedShown = new Map<string, number>();
   /** Who else hears of failed items, by update. */
   readonly #failedListeners = new Map<string, (item: FailedItem) => void>();
@@ -86,6 +90,11 @@ export class LocalPipeline {
     this.assembly = assembly;
     this.#options = options;
     this.#activity = new Activity((item, update) => this.#reportFailed(item, update));
+    this.#watcher = new Watcher(
+      clock,
+      objects.sources.map((source) => source.name),
+    );
+    this.#slotsMax = slots;
     const { stores, plan, sources } = assembly;
     this.#engine = new Engine({
       state: stores.state,
@@ -108,7 +117,7 @@ export class LocalPipeline {
       slotsMax: slots,
       epoch: assembly.stores.epoch,
       packsCards: mixesCards(spec),
-      events: fanOut([this.#activity, ...(follower?.events ?? [])]),
+      events: fanOut([this.#activity, ...this.#watcher.followers, ...(follower?.events ?? [])]),
       ...(follower && { traceparentOf: (update: UpdateView) => follower.traceparentOf(update) }),
       ...(rule !== undefined && { rule }),
       ...(limits !== undefined && { limits }),
@@ -124,6 +133,24 @@ export class LocalPipeline {
     this.#engine.connect(this.#joined.uplink);
     this.#triggers = new PipelineTriggers({ door: this.dispatcher });
     for (const source of objects.sources) this.#openSource(source);
+  }
+
+  /** What people look at while it works. */
+  watched(): Watched {
+    return watchedOf({
+      objects: this.objects,
+      slotsMax: this.#slotsMax,
+      dispatcher: this.dispatcher,
+      triggers: this.#triggers,
+      seat: this.#joined.seat,
+      slots: this.#activity.slots,
+      watcher: this.#watcher,
+    });
+  }
+
+  /** A cycle of each of these live sources, asked for by a person; who asks does not wait for it. */
+  want(sources: readonly string[], wish: CycleWish): void {
+    for (const source of sources) this.#triggers.source(source)?.want(wish);
   }
 
   /** Runs one update and answers when it ended. `failed` is told, beside the reporter, of the items that fail in it. */

@@ -1,5 +1,6 @@
 // What every command of the local mode shares: streams, the reporter that fits them, Ctrl-C, and the exit code.
 import { setInterval } from 'node:timers';
+import type { Telemetry } from '../../operator/telemetry/index.ts';
 import { systemClock } from '../../runner/clock.ts';
 import { EXIT, type ExitName } from '../exit.ts';
 import { standardInput } from '../standard-input.ts';
@@ -51,18 +52,18 @@ export class Session {
   /** Opens the Pipelines, does the work, and closes them whatever happens. Ctrl-C once drains, twice ends at once. */
   async run(
     objects: readonly PipelineObjects[],
-    work: (all: readonly LocalPipeline[]) => Promise<void>,
+    work: (all: readonly LocalPipeline[], telemetry?: Telemetry) => Promise<void>,
     { stays = false }: { readonly stays?: boolean } = {},
   ): Promise<void> {
     const ticking = setInterval(() => this.#tick(), TICK_MS);
     const onSignal = () => this.#interrupted();
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, onSignal);
-    const traces = await openTraces(process.env, this.reporter);
+    const traces = await openTraces(process.env, this.reporter, stays);
     const follow = traces && ((pipeline: string) => traces.telemetry.follow(pipeline));
     const options = { ...this.#options(), stays, ...(follow && { follow }) };
     try {
       for (const one of objects) this.#pipelines.push(await LocalPipeline.open(one, options));
-      await work(this.#pipelines);
+      await work(this.#pipelines, traces?.telemetry);
     } finally {
       clearInterval(ticking);
       for (const pipeline of this.#pipelines) await pipeline.close();

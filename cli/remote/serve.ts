@@ -16,7 +16,7 @@ export interface ServedApi {
   close(): Promise<void>;
 }
 
-export interface ServeOptions extends Omit<ApiOptions, 'access' | 'about' | 'takesActions' | 'assets' | 'simulate'> {
+export interface ServeOptions extends Omit<ApiOptions, 'access' | 'about' | 'assets' | 'simulate'> {
   /** As given to `--api`. */
   readonly address: string;
   /** Folder for the file that tells commands the address and the token. */
@@ -35,7 +35,6 @@ export async function serveLocalApi({ address, folder, ...options }: ServeOption
     ...options,
     access: { isLoopback, token },
     about: `fairlead ${programVersion()}`,
-    takesActions: true,
     simulate: whatIf,
     assets: await dashboardAssets(),
   });

@@ -27,7 +27,8 @@ export function parseAction(body: unknown): Action | string {
   return { action: known, ...(source !== undefined && { source }), ...(allowDeletes === true && { allowDeletes }) };
 }
 
-export function act(host: PipelineHost, { action, source, allowDeletes }: Action): ActionAnswer {
+/** Carries out a wish on a host. */
+export function actOn(host: PipelineHost, { action, source, allowDeletes }: Action): ActionAnswer {
   if (source !== undefined && !host.specs.sources.has(source))
     return { kind: 'refused', why: `${host.name} has no LiveSource ${source}` };
   if (action === 'suspend' || action === 'resume') return setSuspended(host, source, action === 'suspend');

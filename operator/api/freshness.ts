@@ -1,8 +1,8 @@
 // Freshness over time: samples of how old the oldest change is that targets do not show, for the dashboard's lines.
 //   F1. Bounded: one sample every ten seconds, an hour of them, and 500 series, the first ones by name.
 import type { Clock } from '../clock.ts';
-import type { PipelineHost } from '../host/index.ts';
 import { staleMs } from './views.ts';
+import type { Watched } from './watched.ts';
 
 export interface FreshnessPoint {
   readonly atMs: number;
@@ -16,10 +16,10 @@ const SERIES_MAX = 500;
 export class FreshnessHistory {
   readonly #series = new Map<string, FreshnessPoint[]>();
   readonly #clock: Clock;
-  readonly #hosts: () => Iterable<PipelineHost>;
+  readonly #hosts: () => Iterable<Watched>;
   #cancel: (() => void) | undefined;
 
-  constructor(clock: Clock, hosts: () => Iterable<PipelineHost>) {
+  constructor(clock: Clock, hosts: () => Iterable<Watched>) {
     this.#clock = clock;
     this.#hosts = hosts;
   }

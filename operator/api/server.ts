@@ -5,12 +5,12 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Clock } from '../clock.ts';
-import type { PipelineHost } from '../host/index.ts';
 import { type Access, verdictOf } from './access.ts';
-import { act, parseAction } from './actions.ts';
+import { type Action, type ActionAnswer, parseAction } from './actions.ts';
 import { FreshnessHistory } from './freshness.ts';
 import { Stream } from './stream.ts';
 import { pipelineView, updatesOf } from './views.ts';
+import type { Watched } from './watched.ts';
 import { whyOf } from './why.ts';
 
 /** A page or a picture: what the dashboard is made of. */
@@ -22,12 +22,12 @@ export interface Asset {
 export interface ApiOptions {
   readonly clock: Clock;
   /** By "namespace/name"; asked anew for each answer. */
-  readonly hosts: () => ReadonlyMap<string, PipelineHost>;
+  readonly hosts: () => ReadonlyMap<string, Watched>;
   readonly access: Access;
   /** Says in one line what serves: the program and its version. */
   readonly about: string;
-  /** Whether wishes may be posted here; in a cluster they are written into the objects instead. */
-  readonly takesActions: boolean;
+  /** Carries out a wish for a Pipeline. Absent: wishes are not posted here; in a cluster they are written into the objects instead. */
+  readonly act?: (pipeline: string, action: Action) => ActionAnswer;
   /** The span tree of an update that is remembered. */
   readonly trace?: (pipeline: string, update: string) => object | undefined;
   /** Text of `/metrics`. */
@@ -78,13 +78,13 @@ export function createApi(options: ApiOptions): Api {
   };
 
   const get = (url: URL): Reply => {
-    if (url.pathname === '/api/v1') return ok({ about: options.about, takesActions: options.takesActions });
+    if (url.pathname === '/api/v1') return ok({ about: options.about, takesActions: options.act !== undefined });
     if (url.pathname === '/api/v1/overview') return ok({ atMs: clock.nowMs(), ...overview() });
     const found = pipelineOf(url, hosts());
     return 'status' in found ? found : ofPipeline(found.host, found.rest, url.searchParams);
   };
 
-  const ofPipeline = (host: PipelineHost, rest: readonly string[], query: URLSearchParams): Reply => {
+  const ofPipeline = (host: Watched, rest: readonly string[], query: URLSearchParams): Reply => {
     const [what, name] = rest;
     const nowMs = clock.nowMs();
     if (what === undefined) return ok(pipelineView(host, nowMs));
@@ -96,7 +96,7 @@ export function createApi(options: ApiOptions): Api {
     return notFound();
   };
 
-  const ofUpdate = (host: PipelineHost, name: string, nowMs: number): Reply => {
+  const ofUpdate = (host: Watched, name: string, nowMs: number): Reply => {
     const update = updatesOf(host, nowMs).find((one) => one.name === name);
     const trace = options.trace?.(host.name, name);
     if (update === undefined && trace === undefined)
@@ -112,12 +112,12 @@ export function createApi(options: ApiOptions): Api {
     const found = pipelineOf(url, hosts());
     if ('status' in found) return found;
     if (found.rest[0] !== 'actions') return notFound();
-    if (!options.takesActions)
+    if (options.act === undefined)
       return { status: 403, body: { error: 'in a cluster, set the annotations and fields of the objects instead' } };
     if (!mayAct) return { status: 401, body: { error: 'acting needs the token, on loopback too' } };
     const action = parseAction(body);
     if (typeof action === 'string') return { status: 400, body: { error: action } };
-    const done = act(found.host, action);
+    const done = options.act(found.host.name, action);
     return done.kind === 'done' ? ok({ says: done.says }) : { status: 404, body: { error: done.why } };
   };
 
@@ -144,8 +144,8 @@ const notFound = (): Reply => ({
 /** `/api/v1/pipelines/NAMESPACE/NAME/…`. */
 function pipelineOf(
   { pathname }: URL,
-  hosts: ReadonlyMap<string, PipelineHost>,
-): Reply | { readonly host: PipelineHost; readonly rest: readonly string[] } {
+  hosts: ReadonlyMap<string, Watched>,
+): Reply | { readonly host: Watched; readonly rest: readonly string[] } {
   const [, api, version, kind, namespace, name, ...rest] = pathname.split('/').map(decode);
   if (api !== 'api' || version !== 'v1' || kind !== 'pipelines') return notFound();
   const host = hosts.get(`${namespace}/${name}`);

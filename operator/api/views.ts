@@ -2,15 +2,8 @@
 //   V1. Names, counts, times and messages only: no value of a spec, so no secret and no content of an item.
 //   V2. Bounded: by sources, open updates and runners; never by items or waiting runs.
 import type { BranchSnapshot, TreeSnapshot } from '../admission/index.ts';
-import type {
-  CardsPicture,
-  Failure,
-  ItemCounts,
-  PipelineHost,
-  Records,
-  RunnerPicture,
-  UpdateRecord,
-} from '../host/index.ts';
+import type { CardsPicture, Failure, ItemCounts, Records, RunnerPicture, UpdateRecord } from '../host/index.ts';
+import type { Watched } from './watched.ts';
 
 export interface SourceView {
   readonly name: string;
@@ -58,7 +51,7 @@ const FAILURES_SHOWN = 20;
 /** Updates that an overview carries of each Pipeline. */
 const UPDATES_SHOWN = 50;
 
-export function pipelineView(host: PipelineHost, nowMs: number): PipelineView {
+export function pipelineView(host: Watched, nowMs: number): PipelineView {
   const { pipeline, slotsMax } = host.specs;
   const tree = host.dispatcher.snapshot();
   return {
@@ -75,12 +68,12 @@ export function pipelineView(host: PipelineHost, nowMs: number): PipelineView {
 }
 
 /** Updates of all sources and of the Pipeline itself that are remembered, newest first. */
-export function updatesOf(host: PipelineHost, nowMs: number): UpdateRecord[] {
+export function updatesOf(host: Watched, nowMs: number): UpdateRecord[] {
   const all = [undefined, ...host.sources].flatMap((source) => host.records(source)?.updates(nowMs) ?? []);
   return all.sort((a, b) => b.startedAtMs - a.startedAtMs || (a.name < b.name ? 1 : -1));
 }
 
-function sourceView(host: PipelineHost, name: string, pool: BranchSnapshot, nowMs: number): SourceView {
+function sourceView(host: Watched, name: string, pool: BranchSnapshot, nowMs: number): SourceView {
   const spec = host.specs.sources.get(name);
   const records = host.records(name);
   const branch = pool.children.find((child) => child.kind === 'source' && child.name === name);

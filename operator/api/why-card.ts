@@ -1,11 +1,11 @@
 // What the calls of a run wait for that want a share of a card: who holds the cards of its runner, and who else waits there.
 import type { CardView, RunPicture } from '../dispatch/index.ts';
-import type { PipelineHost } from '../host/index.ts';
+import type { Watched } from './watched.ts';
 
 const HOLDERS_SHOWN = 3;
 
 /** A sentence for each call of the run that waits for a share; none: no call does. */
-export function cardSays({ dispatcher }: PipelineHost, { number }: RunPicture, nowMs: number): string[] {
+export function cardSays({ dispatcher }: Watched, { number }: RunPicture, nowMs: number): string[] {
   const shares = dispatcher.cards.shares();
   const waiting = shares.filter(({ run, grantedAtMs }) => run === number && grantedAtMs === undefined);
   return waiting.map((call) => {

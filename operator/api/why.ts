@@ -2,8 +2,9 @@
 //   W1. What decides is asked of the tree itself (`explain`), never worked out a second time.
 import type { Explanation, Level, RunHistory, Standing } from '../admission/index.ts';
 import type { RunPicture } from '../dispatch/index.ts';
-import type { PipelineHost, UpdateRecord } from '../host/index.ts';
+import type { UpdateRecord } from '../host/index.ts';
 import { updatesOf } from './views.ts';
+import type { Watched } from './watched.ts';
 import { cardSays } from './why-card.ts';
 
 export interface RunWhy {
@@ -29,7 +30,7 @@ export interface Why {
 const RUNS_MAX = 20;
 
 /** `subject`: the number of a run, the name of an update, a component path, or the key of an item. */
-export function whyOf(host: PipelineHost, subject: string, nowMs: number): Why {
+export function whyOf(host: Watched, subject: string, nowMs: number): Why {
   const { dispatcher } = host;
   const number = /^\d+$/.test(subject) ? Number(subject) : undefined;
   const run = number === undefined ? undefined : dispatcher.run(number);
@@ -48,7 +49,7 @@ export function whyOf(host: PipelineHost, subject: string, nowMs: number): Why {
 }
 
 function answer(
-  host: PipelineHost,
+  host: Watched,
   subject: string,
   kind: Why['kind'],
   runs: readonly RunPicture[],
@@ -67,7 +68,7 @@ function answer(
   };
 }
 
-function runWhy(host: PipelineHost, run: RunPicture, nowMs: number): RunWhy {
+function runWhy(host: Watched, run: RunPicture, nowMs: number): RunWhy {
   const explanation = host.dispatcher.explain(run.number, host.recent.history);
   return {
     run,
@@ -81,7 +82,7 @@ function runWhy(host: PipelineHost, run: RunPicture, nowMs: number): RunWhy {
 }
 
 function summary(
-  host: PipelineHost,
+  host: Watched,
   subject: string,
   kind: Why['kind'],
   update: UpdateRecord | undefined,
@@ -116,7 +117,7 @@ function phaseSays(run: RunPicture): string {
   }
 }
 
-function explanationSays(host: PipelineHost, run: RunPicture, explanation: Explanation): string[] {
+function explanationSays(host: Watched, run: RunPicture, explanation: Explanation): string[] {
   const { waitsFor, of, grantsBefore, estimate } = explanation;
   const { slotsMax } = host.specs;
   if (waitsFor === 'component')

@@ -149,7 +149,6 @@ export class Operator {
       hosts: () => this.#hosts(),
       access: { isLoopback: address.isLoopback, ...(token !== undefined && { token }) },
       about: `fairlead-operator ${version}`,
-      takesActions: false,
       assets: await dashboardAssets(),
       trace: (pipeline, update) => this.#telemetry.traces.get(pipeline, update),
       metrics: () => this.#telemetry.metricsText(),

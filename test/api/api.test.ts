@@ -5,6 +5,7 @@ import { parseLiveSource, parsePipeline } from '../../crds/schema/index.ts';
 import {
   type Access,
   type ApiOptions,
+  actOn,
   createApi,
   type Overview,
   serveApi,
@@ -27,7 +28,7 @@ function specOf<T>(read: { ok: true; value: { spec: T } } | { ok: false }): T {
   return read.value.spec;
 }
 
-async function world(options: { slotsMax?: number; access?: Access } & Partial<ApiOptions> = {}) {
+async function world(options: { slotsMax?: number; access?: Access; isCluster?: boolean } & Partial<ApiOptions> = {}) {
   const clock = new VirtualClock();
   const host = new PipelineHost({
     name: 'search/index',
@@ -48,7 +49,7 @@ async function world(options: { slotsMax?: number; access?: Access } & Partial<A
     hosts: () => new Map([[host.name, host]]),
     access: { isLoopback: true, token: TOKEN },
     about: 'fairlead test',
-    takesActions: true,
+    ...(options.isCluster === true ? {} : { act: (_, action) => actOn(host, action) }),
     ...options,
   });
   const server = await serveApi(api, '127.0.0.1', 0);
@@ -216,7 +217,7 @@ describe('acting', () => {
   });
 
   test('in a cluster wishes go into the objects', async () => {
-    const { ask } = await world({ takesActions: false });
+    const { ask } = await world({ isCluster: true });
     expect((await ask(`${ROOT}/actions`, act({ action: 'refresh' }))).status).toBe(403);
   });
 });

@@ -67,6 +67,25 @@ test('status, top, why, updates, suspend and resume find the operator that serve
   expect(await ask('status', '--context', 'nowhere')).toMatchObject({ code: 1 });
 });
 
+test('fairlead dev --watch is asked in the same words, and keeps the spans of its updates', async () => {
+  const cwd = temporaryFolder();
+  write(cwd, { 'fairlead.yaml': OBJECTS, 'notes/one.md': 'one\n' });
+  const dev = startCommand(['dev', '-f', 'fairlead.yaml', '--watch'], { cwd });
+  await dev.sees(/dashboard on http:\/\/127\.0\.0\.1:\d+/);
+  await dev.sees(/notes: Succeeded/);
+  const { stdout } = await command(['updates', '-o', 'json'], { cwd });
+  const [update] = (JSON.parse(stdout) as { updates: { name: string; result: string }[] }).updates;
+  expect(update).toMatchObject({ result: 'Succeeded', counts: { added: 1 } });
+  const trace = await command(['trace', update!.name], { cwd });
+  expect(trace.stdout).toMatch(/run item notes\/one\.md|run item one\.md/);
+  expect(await command(['suspend'], { cwd })).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('dev does not'),
+  });
+  dev.process.kill('SIGTERM');
+  await dev.done;
+});
+
 describe('where the API is', () => {
   test('a file that a dead process left is not believed', () => {
     const folder = temporaryFolder();

@@ -88,7 +88,6 @@ describe.skipIf(BROWSER === undefined)('the dashboard', () => {
       hosts: () => new Map([[world.made.name, world.made]]),
       access: { isLoopback: true, token: TOKEN },
       about: 'fairlead test',
-      takesActions: true,
       simulate: whatIf,
       assets: await dashboardAssets(),
     });
@@ -193,7 +192,6 @@ describe.skipIf(BROWSER === undefined)('the dashboard', () => {
         hosts: () => new Map([[world.made.name, world.made]]),
         access: { isLoopback: false, token: TOKEN },
         about: 'fairlead test',
-        takesActions: false,
         assets: await dashboardAssets(),
       }),
       '127.0.0.1',
