@@ -252,6 +252,7 @@ export class Runs {
   /** Brings granted runs to runners. */
   start(granted: readonly Run[]): void {
     for (const ask of granted) this.#startOne(ask);
+    this.#ends.tell(); // whatever gave a slot back may let a parent go on (D9)
   }
 
   /** The runner says that the run's attempt is over. */
