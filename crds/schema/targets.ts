@@ -51,18 +51,24 @@ const postgres = object('A table in Postgres, with vectors (pgvector) and full t
   ).default('simple'),
 }).optional();
 
-const qdrant = object('A collection in Qdrant. Declared and not built yet: a runner refuses a Pipeline that has one; use postgres.', {
-  url: httpUrl('Address of the server, such as http://qdrant:6333.'),
-  keyFrom: secretFrom('API key. Absent: none is sent.').optional(),
-  collection: patterned('Name of the collection.', 255, /^[A-Za-z0-9_-]+$/, 'must be letters, digits, _ and -'),
-  vector,
-}).optional();
+const qdrant = object(
+  'A collection in Qdrant. Declared and not built yet: a runner refuses a Pipeline that has one; use postgres.',
+  {
+    url: httpUrl('Address of the server, such as http://qdrant:6333.'),
+    keyFrom: secretFrom('API key. Absent: none is sent.').optional(),
+    collection: patterned('Name of the collection.', 255, /^[A-Za-z0-9_-]+$/, 'must be letters, digits, _ and -'),
+    vector,
+  },
+).optional();
 
-const lancedb = object('A table in LanceDB. Declared and not built yet: a runner refuses a Pipeline that has one; use sqlite.', {
-  uri: text('Folder, or address such as s3://bucket/path.', 2048),
-  table: table('table'),
-  vector,
-}).optional();
+const lancedb = object(
+  'A table in LanceDB. Declared and not built yet: a runner refuses a Pipeline that has one; use sqlite.',
+  {
+    uri: text('Folder, or address such as s3://bucket/path.', 2048),
+    table: table('table'),
+    vector,
+  },
+).optional();
 
 const jsonl = object('A file with one JSON object a line, rewritten as rows change; for tests, debugging and export.', {
   path: text('File.', 4096),

@@ -225,7 +225,8 @@ describe('a thousand LiveSources', () => {
     const seen = await eventually(
       () => see('livesources', 'docs'),
       (now) =>
-        condition(now, 'Ready')?.status === 'False' && (now?.status as { updates?: unknown[] }).updates?.length === 10,
+        condition(now, 'Ready')?.status === 'False' &&
+        (now?.status as { updates?: unknown[] } | undefined)?.updates?.length === 10,
       'ten updates',
     );
     expect(JSON.stringify(seen!.status).length).toBeLessThan(STATUS_MAX_BYTES);
