@@ -47,9 +47,9 @@ class Side {
   }
 }
 
+useRelease({ replicas: 1 });
 const left = new Side(usePlace('e2e-cards-left'));
 const right = new Side(usePlace('e2e-cards-right'));
-useRelease({ replicas: 1 });
 
 beforeAll(async () => {
   await Promise.all([offerCards(), left.serve(), right.serve()]);

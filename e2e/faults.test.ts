@@ -14,8 +14,8 @@ const SLOTS = 8;
 const PAGES = 12;
 const RUNNERS = { kind: 'pods', labels: 'app.kubernetes.io/component=runner' } as const;
 
-const place = usePlace('e2e-faults');
 const release = useRelease({ replicas: 1 });
+const place = usePlace('e2e-faults');
 let database: Database;
 let repository: Repository;
 let gate: Gate;
