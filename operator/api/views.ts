@@ -69,7 +69,7 @@ export function pipelineView(host: Watched, nowMs: number): PipelineView {
 
 /** Updates of all sources and of the Pipeline itself that are remembered, newest first. */
 export function updatesOf(host: Watched, nowMs: number): UpdateRecord[] {
-  const all = [undefined, ...host.sources].flatMap((source) => host.records(source)?.updates(nowMs) ?? []);
+  const all = [undefined, ...host.sources].flatMap((source) => host.records(source)?.updates(nowMs, 'all') ?? []);
   return all.sort((a, b) => b.startedAtMs - a.startedAtMs || (a.name < b.name ? 1 : -1));
 }
 

@@ -92,9 +92,10 @@ export class Records {
     return wasShown || !isIdle || before !== JSON.stringify([this.#items, this.trouble, this.failures]);
   }
 
-  /** Newest first. */
-  updates(nowMs: number): UpdateRecord[] {
-    const running = [...this.#open.values()].filter((update) => this.#isShown(update, nowMs));
+  /** Newest first. `all`: with those that have only begun and may find nothing to do, which a status leaves out (H2). */
+  updates(nowMs: number, which: 'shown' | 'all' = 'shown'): UpdateRecord[] {
+    const open = [...this.#open.values()];
+    const running = which === 'all' ? open : open.filter((update) => this.#isShown(update, nowMs));
     return [...running.reverse().map((update) => record(update, undefined, nowMs)), ...this.#ended].slice(
       0,
       RECORDS_MAX,

@@ -82,7 +82,6 @@ describe.skipIf(BROWSER === undefined)('the dashboard', () => {
 
   beforeAll(async () => {
     world = await host(clock);
-    clock.advance(6_000); // updates that do nothing show after five seconds
     api = createApi({
       clock,
       hosts: () => new Map([[world.made.name, world.made]]),

@@ -162,12 +162,10 @@ test('an update is one whole tree of spans, across an operator, a runner, and an
     expect(endMs, `${name} ends after it began`).toBeGreaterThanOrEqual(startMs);
   }
   const steps = new Set(own.filter(({ name }) => name === 'step embed').map(({ spanId }) => spanId));
-  expect(model.headers.length).toBeGreaterThanOrEqual(3);
-  for (const header of model.headers) {
-    const [, traceId, spanId] = header?.split('-') ?? [];
-    expect(traceId, 'requests of steps carry the trace').toBe(root.traceId);
-    expect(steps, 'and the span of their step').toContain(spanId);
-  }
+  // The second operator also begins a cycle of its own, which tries the bad file again: those requests carry that one's trace.
+  const carried = model.headers.map((header) => header?.split('-') ?? []).filter(([, id]) => id === root.traceId);
+  expect(carried.length, 'requests of steps carry the trace').toBeGreaterThanOrEqual(3);
+  for (const [, , spanId] of carried) expect(steps, 'and the span of their step').toContain(spanId);
   model.close();
   await receiver.close();
 }, 180_000);
