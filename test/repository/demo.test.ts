@@ -2,7 +2,7 @@
 import { execFile, execFileSync } from 'node:child_process';
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, expect, test } from 'vitest';
@@ -12,7 +12,9 @@ const folder = mkdtempSync(join(tmpdir(), 'fairlead-demo-test-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 function checkout(parts: readonly string[]): void {
-  for (const part of parts) cpSync(join(ROOT, part), join(folder, part), { recursive: true });
+  // Not the index that an earlier demo may have left beside the example.
+  const filter = (path: string) => basename(path) !== '.fairlead';
+  for (const part of parts) cpSync(join(ROOT, part), join(folder, part), { recursive: true, filter });
   const git = (...args: string[]) => execFileSync('git', args, { cwd: folder });
   git('init', '--quiet');
   git('add', '.');
