@@ -1,14 +1,13 @@
 // `fairlead dev`: runs Pipelines and their live sources in this process, on embedded parts, without a cluster.
 import type { Command } from 'commander';
 import type { Telemetry } from '../../operator/telemetry/index.ts';
-import { servePipelines } from '../local/api.ts';
 import { refuseAtWork, serveControl } from '../local/control.ts';
 import { loadPipelines, rememberRun } from '../local/objects.ts';
 import { addFiles, addOutput, type FileOptions } from '../local/options.ts';
 import type { LocalPipeline } from '../local/pipeline.ts';
 import { DEFAULT_PUSH_ADDRESS, servePush } from '../local/push.ts';
 import { exitOf, reporterFor, Session, setExit, surroundings } from '../local/session.ts';
-import { API_DEFAULT, API_FLAG, API_MEANING } from '../remote/serve.ts';
+import { API_DEFAULT, API_FLAG, API_MEANING } from '../remote/api-flag.ts';
 
 interface Options extends FileOptions {
   readonly once?: boolean;
@@ -64,6 +63,7 @@ async function stay(
 ): Promise<void> {
   const push = await servePush(pipelines, options.pushAddress);
   for (const path of push?.paths ?? []) session.reporter.note(`items are pushed to ${push?.url}${path}`);
+  const { servePipelines } = await import('../local/api.ts');
   const api = await servePipelines(pipelines, options.api ?? API_DEFAULT, telemetry);
   if (api !== undefined) session.reporter.note(`dashboard on ${api.url}; fairlead status, top and why ask it`);
   const closers: (() => Promise<void>)[] = [];

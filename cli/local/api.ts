@@ -13,14 +13,15 @@ export async function servePipelines(
 ): Promise<ServedApi | undefined> {
   const [first] = pipelines;
   if (first === undefined) return undefined;
-  const watched = new Map(pipelines.map((pipeline) => [pipeline.watched().name, pipeline]));
-  const views = new Map(pipelines.map((pipeline) => pipeline.watched()).map((view) => [view.name, view]));
+  const watched = pipelines.map((pipeline) => ({ pipeline, view: pipeline.watched() }));
+  const views = new Map(watched.map(({ view }) => [view.name, view]));
+  const byName = new Map(watched.map(({ pipeline, view }) => [view.name, pipeline]));
   return serveLocalApi({
     address,
     folder: first.objects.folders.home,
     clock: systemClock,
     hosts: () => views,
-    act: (name, action) => act(watched.get(name)!, action),
+    act: (name, action) => act(byName.get(name)!, action),
     ...(telemetry !== undefined && {
       trace: (pipeline: string, update: string) => telemetry.traces.get(pipeline, update),
       metrics: () => telemetry.metricsText(),

@@ -6,11 +6,6 @@ import { programVersion } from '../version.ts';
 import { announce, newToken } from './place.ts';
 import { whatIf } from './what-if.ts';
 
-export const API_FLAG = '--api <host:port>';
-export const API_DEFAULT = '127.0.0.1:0';
-export const API_MEANING =
-  'address of the API and the dashboard; port 0: any free one; off: none. Beyond loopback every request needs the token';
-
 export interface ServedApi {
   readonly url: string;
   close(): Promise<void>;
@@ -36,7 +31,7 @@ export async function serveLocalApi({ address, folder, ...options }: ServeOption
     access: { isLoopback, token },
     about: `fairlead ${programVersion()}`,
     simulate: whatIf,
-    assets: await dashboardAssets(),
+    assets: dashboardAssets(),
   });
   const server = await serveApi(api, host, port).catch((error: unknown) => {
     throw new CommandError(`--api ${address} cannot be opened: ${error instanceof Error ? error.message : error}`);

@@ -16,7 +16,8 @@ import { whyOf } from './why.ts';
 /** A page or a picture: what the dashboard is made of. */
 export interface Asset {
   readonly type: string;
-  readonly body: string | Uint8Array;
+  /** Made or read when it is asked for, not when the program starts. */
+  readonly body: () => Promise<string | Uint8Array>;
 }
 
 export interface ApiOptions {
@@ -192,8 +193,9 @@ function send(answer: ServerResponse, { status, body }: Reply): void {
     .end(`${JSON.stringify(body)}\n`);
 }
 
-function sendAsset(answer: ServerResponse, { type, body }: Asset): void {
-  answer.writeHead(200, { 'content-type': type, 'cache-control': 'no-cache', ...SAFE }).end(body);
+async function sendAsset(answer: ServerResponse, { type, body }: Asset): Promise<void> {
+  const content = await body();
+  answer.writeHead(200, { 'content-type': type, 'cache-control': 'no-cache', ...SAFE }).end(content);
 }
 
 /** Nothing is loaded from elsewhere, nothing is framed, nothing is guessed. */

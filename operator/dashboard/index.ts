@@ -1,5 +1,6 @@
 // The dashboard's files. In the repository the page's modules are put together when somebody first opens it; in the bundle they lie ready.
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Asset } from '../api/index.ts';
@@ -9,23 +10,27 @@ const HERE = dirname(fileURLToPath(import.meta.url));
 export const BUNDLED = 'dashboard';
 
 /** Pages by path. */
-export async function dashboardAssets(): Promise<ReadonlyMap<string, Asset>> {
+export function dashboardAssets(): ReadonlyMap<string, Asset> {
   const bundled = join(HERE, BUNDLED);
   const isBundled = existsSync(join(bundled, 'app.js'));
   const folder = isBundled ? bundled : join(HERE, 'page');
-  const page = { type: 'text/html; charset=utf-8', body: readFileSync(join(folder, 'index.html')) };
+  const file = (name: string, type: string): Asset => ({ type, body: () => readFile(join(folder, name)) });
+  const page = file('index.html', 'text/html; charset=utf-8');
+  const script = isBundled ? () => readFile(join(folder, 'app.js')) : once(() => pageScript(join(folder, 'main.ts')));
   return new Map<string, Asset>([
     ['/', page],
     ['/index.html', page],
-    ['/style.css', { type: 'text/css; charset=utf-8', body: readFileSync(join(folder, 'style.css')) }],
-    [
-      '/app.js',
-      {
-        type: 'text/javascript; charset=utf-8',
-        body: isBundled ? readFileSync(join(folder, 'app.js')) : await pageScript(join(folder, 'main.ts')),
-      },
-    ],
+    ['/style.css', file('style.css', 'text/css; charset=utf-8')],
+    ['/app.js', { type: 'text/javascript; charset=utf-8', body: script }],
   ]);
+}
+
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
 }
 
 /** The page's modules as one script for browsers. */

@@ -149,7 +149,7 @@ export class Operator {
       hosts: () => this.#hosts(),
       access: { isLoopback: address.isLoopback, ...(token !== undefined && { token }) },
       about: `fairlead-operator ${version}`,
-      assets: await dashboardAssets(),
+      assets: dashboardAssets(),
       trace: (pipeline, update) => this.#telemetry.traces.get(pipeline, update),
       metrics: () => this.#telemetry.metricsText(),
       ...(simulate !== undefined && { simulate }),

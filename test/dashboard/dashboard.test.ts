@@ -88,7 +88,7 @@ describe.skipIf(BROWSER === undefined)('the dashboard', () => {
       access: { isLoopback: true, token: TOKEN },
       about: 'fairlead test',
       simulate: whatIf,
-      assets: await dashboardAssets(),
+      assets: dashboardAssets(),
     });
     server = await serveApi(api, '127.0.0.1', 0);
     browser = await chromium.launch({ executablePath: BROWSER!, args: ['--no-sandbox'] });
@@ -191,7 +191,7 @@ describe.skipIf(BROWSER === undefined)('the dashboard', () => {
         hosts: () => new Map([[world.made.name, world.made]]),
         access: { isLoopback: false, token: TOKEN },
         about: 'fairlead test',
-        assets: await dashboardAssets(),
+        assets: dashboardAssets(),
       }),
       '127.0.0.1',
       0,
