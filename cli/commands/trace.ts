@@ -18,13 +18,8 @@ export function configure(command: Command): void {
 async function run(update: string, options: RemoteOptions): Promise<void> {
   await withOperator(options, async (client) => {
     for (const { name } of await pipelinesOf(client, options)) {
-      const found = await client
-        .get<{ trace?: TraceTree }>(pathOf(name, `/updates/${encodeURIComponent(update)}`))
-        .catch((error: unknown) => {
-          if (error instanceof CommandError && error.message.includes('remembers no update')) return {};
-          throw error;
-        });
-      const trace = 'trace' in found ? found.trace : undefined;
+      const found = await client.find<{ trace?: TraceTree }>(pathOf(name, `/updates/${encodeURIComponent(update)}`));
+      const trace = found?.trace;
       if (trace !== undefined) return print(options.output, trace, () => traceText(trace, Date.now()));
     }
     throw new CommandError(

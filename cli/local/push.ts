@@ -1,5 +1,6 @@
 // The webhook of push sources while `fairlead dev --watch` runs: POST /push/NAMESPACE/NAME, signed.
 import { createServer, type Server } from 'node:http';
+import { parseApiAddress } from '../../operator/api/index.ts';
 import { PushSource, pushListener } from '../../runner/sources/index.ts';
 import { CommandError } from '../exit.ts';
 import type { LocalPipeline } from './pipeline.ts';
@@ -23,18 +24,14 @@ function pushSources(pipelines: readonly LocalPipeline[]): ReadonlyMap<string, P
   return found;
 }
 
-function parseAddress(address: string): { host: string; port: number } {
-  const match = /^(.+):(\d{1,5})$/.exec(address);
-  const port = Number(match?.[2]);
-  if (match === null || port > 65_535) throw new CommandError(`--push-address: ${address} is not host:port`, 'usage');
-  return { host: match[1]!.replace(/^\[(.*)\]$/, '$1'), port };
-}
-
 /** Listens for pushes; undefined: no source is pushed to. Throws CommandError where the address cannot be had. */
 export async function servePush(pipelines: readonly LocalPipeline[], address: string): Promise<PushServer | undefined> {
   const sources = pushSources(pipelines);
   if (sources.size === 0) return undefined;
-  const { host, port } = parseAddress(address);
+  const place = parseApiAddress(address);
+  if (place === undefined || place === 'off')
+    throw new CommandError(`--push-address: ${address} is not host:port`, 'usage');
+  const { host, port } = place;
   const server = createServer(pushListener((path) => sources.get(path)));
   await listening(server, host, port, address);
   const bound = server.address();

@@ -5,8 +5,7 @@ import type { Action } from '../../operator/api/index.ts';
 import { CommandError } from '../exit.ts';
 import { ApiClient, pathOf } from './client.ts';
 import { kubeConfig, reasonOf } from './cluster.ts';
-import { announcedFor } from './place.ts';
-import { pipelinesOf, print, type RemoteOptions } from './session.ts';
+import { namedPlace, pipelinesOf, print, type RemoteOptions } from './session.ts';
 
 /** Carries out a wish and prints, for each object that it reached, what happened. */
 export async function act(action: Action, options: RemoteOptions): Promise<void> {
@@ -15,14 +14,7 @@ export async function act(action: Action, options: RemoteOptions): Promise<void>
 }
 
 async function locally(action: Action, options: RemoteOptions): Promise<string[] | undefined> {
-  const url = options.server ?? process.env.FAIRLEAD_SERVER;
-  const token = options.token ?? process.env.FAIRLEAD_TOKEN;
-  const place =
-    url === undefined
-      ? options.context === undefined
-        ? announcedFor(options.dir)
-        : undefined
-      : { url, ...(token !== undefined && { token }) };
+  const place = namedPlace(options);
   if (place === undefined) return undefined;
   const client = new ApiClient(place);
   const pipelines = await pipelinesOf(client, options);

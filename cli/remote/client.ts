@@ -15,6 +15,12 @@ export class ApiClient {
     return this.#ask<T>(path, {});
   }
 
+  /** Undefined: there is no such thing. */
+  async find<T>(path: string): Promise<T | undefined> {
+    const answer = await this.#send(path, { signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });
+    return answer.status === 404 ? undefined : ((await (await this.#accepted(answer)).json()) as T);
+  }
+
   post<T>(path: string, body: object): Promise<T> {
     return this.#ask<T>(path, { method: 'POST', body: JSON.stringify(body) });
   }
@@ -37,18 +43,24 @@ export class ApiClient {
   }
 
   async #fetch(path: string, init: RequestInit): Promise<Response> {
+    return this.#accepted(await this.#send(path, init));
+  }
+
+  async #send(path: string, init: RequestInit): Promise<Response> {
     const { url, token } = this.place;
     const headers = { ...(token !== undefined && { authorization: `Bearer ${token}` }) };
-    let answer: Response;
     try {
-      answer = await fetch(new URL(path, url), { ...init, headers });
+      return await fetch(new URL(path, url), { ...init, headers });
     } catch (error) {
       const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
       throw new CommandError(`${url} does not answer: ${cause instanceof Error ? cause.message : cause}`);
     }
+  }
+
+  async #accepted(answer: Response): Promise<Response> {
     if (answer.ok) return answer;
     const { error } = (await answer.json().catch(() => ({}))) as { error?: string };
-    throw new CommandError(error ?? `${url} answers ${answer.status}`);
+    throw new CommandError(error ?? `${this.place.url} answers ${answer.status}`);
   }
 }
 

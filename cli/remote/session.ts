@@ -5,7 +5,7 @@ import type { Overview, PipelineView } from '../../operator/api/index.ts';
 import { CommandError } from '../exit.ts';
 import { ApiClient } from './client.ts';
 import { type ClusterOptions, forward, kubeConfig } from './cluster.ts';
-import { announcedFor } from './place.ts';
+import { type ApiPlace, announcedFor } from './place.ts';
 
 export type Form = 'json' | 'yaml' | 'wide';
 
@@ -34,14 +34,18 @@ export function addRemote(command: Command): Command {
     .addOption(command.createOption('-o, --output <form>', 'form of the output').choices(['json', 'yaml', 'wide']));
 }
 
+/** The operator that was named, or that serves in the folder; undefined: the cluster is meant. */
+export function namedPlace(options: RemoteOptions): ApiPlace | undefined {
+  const url = options.server ?? process.env.FAIRLEAD_SERVER;
+  const token = options.token ?? process.env.FAIRLEAD_TOKEN;
+  if (url !== undefined) return { url, ...(token !== undefined && { token }) };
+  return options.context === undefined ? announcedFor(options.dir) : undefined;
+}
+
 /** Finds the operator, lets `work` ask it, and hangs up. */
 export async function withOperator<T>(options: RemoteOptions, work: (client: ApiClient) => Promise<T>): Promise<T> {
-  const { server, dir } = options;
-  const token = options.token ?? process.env.FAIRLEAD_TOKEN;
-  const url = server ?? process.env.FAIRLEAD_SERVER;
-  if (url !== undefined) return work(new ApiClient({ url, ...(token !== undefined && { token }) }));
-  const local = options.context === undefined ? announcedFor(dir) : undefined;
-  if (local !== undefined) return work(new ApiClient(local));
+  const named = namedPlace(options);
+  if (named !== undefined) return work(new ApiClient(named));
   const config = await kubeConfig(options.context);
   if (config === undefined)
     throw new CommandError(

@@ -1,5 +1,5 @@
 // Replays a recording under a rule, a number of slots or weights of one's choice, on a virtual clock, and compares with how it was.
-//   P1. Runs ask when they asked, but never before their update's root has started: what a late start delays, it delays here too.
+//   P1. Runs ask when they asked, so what a late start would have kept back asks here all the same; roots that lend are runs like any other.
 //   P2. Each takes its own time (D1 of decisions.ts), so the slots are used as they were; what moves is who gets them when.
 import { admissionFor } from './admission.ts';
 import type { RecordedRun, Recording } from './decisions.ts';

@@ -32,39 +32,41 @@ const RUNS_MAX = 20;
 /** `subject`: the number of a run, the name of an update, a component path, or the key of an item. */
 export function whyOf(host: Watched, subject: string, nowMs: number): Why {
   const { dispatcher } = host;
-  const number = /^\d+$/.test(subject) ? Number(subject) : undefined;
-  const run = number === undefined ? undefined : dispatcher.run(number);
-  if (run !== undefined) return answer(host, subject, 'run', [run], nowMs);
-  const update = updatesOf(host, nowMs).find(({ name }) => name === subject);
+  const updates = updatesOf(host, nowMs);
+  const named = (name: string | undefined) => updates.find((update) => update.name === name);
+  const answer = (kind: Why['kind'], runs: readonly RunPicture[], update = named(runs[0]?.update)) =>
+    whyWith(host, subject, kind, runs, update, nowMs);
+  const run = /^\d+$/.test(subject) ? dispatcher.run(Number(subject)) : undefined;
+  if (run !== undefined) return answer('run', [run]);
+  const update = named(subject);
   if (update !== undefined || dispatcher.updates.has(subject)) {
     const ofUpdate = dispatcher.findRuns((one) => one.update.name === subject, RUNS_MAX);
-    return answer(host, subject, 'update', ofUpdate, nowMs, update);
+    return answer('update', ofUpdate, update);
   }
   const suffix = `/${subject}`;
   const ofItem = dispatcher.findRuns(
     (one) => one.path === subject || one.path.endsWith(suffix) || one.update.start.key === subject,
     RUNS_MAX,
   );
-  return answer(host, subject, ofItem.length > 0 ? 'item' : 'unknown', ofItem, nowMs);
+  return answer(ofItem.length > 0 ? 'item' : 'unknown', ofItem);
 }
 
-function answer(
+function whyWith(
   host: Watched,
   subject: string,
   kind: Why['kind'],
   runs: readonly RunPicture[],
+  update: UpdateRecord | undefined,
   nowMs: number,
-  update?: UpdateRecord,
 ): Why {
-  const found = update ?? updatesOf(host, nowMs).find(({ name }) => name === runs[0]?.update);
   const whys = runs.map((run) => runWhy(host, run, nowMs));
   return {
     pipeline: host.name,
     subject,
     kind,
-    ...(found !== undefined && { update: found }),
+    ...(update !== undefined && { update }),
     runs: whys,
-    says: summary(host, subject, kind, found, whys),
+    says: summary(host, subject, kind, update, whys),
   };
 }
 
