@@ -73,7 +73,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
   },
   'operator/telemetry': { rooms: [...OPERATOR_PORTS, 'runner/protocol', 'operator/log.ts'] },
   'operator/api': { rooms: [...OPERATOR_PORTS, 'operator/admission', 'operator/host'] },
-  'operator/dashboard': { rooms: [...OPERATOR_PORTS, 'operator/api'] },
+  'operator/dashboard': { rooms: [...OPERATOR_PORTS, 'operator/api'], types: ['operator/telemetry'] },
   'operator/clock.ts': { rooms: ['runner/clock.ts'] },
   'operator/log.ts': { rooms: [], pure: true },
   'operator/settings.ts': { rooms: ['crds/schema', 'operator/api'] },

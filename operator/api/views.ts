@@ -2,7 +2,15 @@
 //   V1. Names, counts, times and messages only: no value of a spec, so no secret and no content of an item.
 //   V2. Bounded: by sources, open updates and runners; never by items or waiting runs.
 import type { BranchSnapshot, TreeSnapshot } from '../admission/index.ts';
-import type { CardsPicture, Failure, ItemCounts, Records, RunnerPicture, UpdateRecord } from '../host/index.ts';
+import {
+  type CardsPicture,
+  type Failure,
+  type ItemCounts,
+  NO_ITEMS,
+  type Records,
+  type RunnerPicture,
+  type UpdateRecord,
+} from '../host/index.ts';
 import type { Watched } from './watched.ts';
 
 export interface SourceView {
@@ -86,7 +94,7 @@ function sourceView(host: Watched, name: string, pool: BranchSnapshot, nowMs: nu
     heldSlots: branch?.heldSlots ?? 0,
     waitingRuns: branch?.waiting ?? 0,
     backoffRuns: host.activity(name).backoff,
-    items: records?.items ?? { total: 0, done: 0, pending: 0, failed: 0, quarantined: 0 },
+    items: records?.items ?? NO_ITEMS,
     staleMs: staleMs(records, nowMs),
     ...(records?.checkedAtMs !== undefined && { checkedAtMs: records.checkedAtMs }),
     ...(nextCycleAtMs !== undefined && { nextCycleAtMs }),

@@ -53,7 +53,7 @@ const RECORDS_MAX = 10;
 /** A running update shows once it has something to do, or has run this long: an idle cycle ends sooner. */
 export const SHOWN_AFTER_MS = 5_000;
 
-const NO_ITEMS: ItemCounts = { total: 0, done: 0, pending: 0, failed: 0, quarantined: 0 };
+export const NO_ITEMS: ItemCounts = { total: 0, done: 0, pending: 0, failed: 0, quarantined: 0 };
 
 export class Records {
   #ended: UpdateRecord[] = [];

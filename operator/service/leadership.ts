@@ -31,6 +31,7 @@ export interface LeadershipOptions {
   readonly log: Log;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly version: string;
+  /** The account that this process runs as; what it keeps beside objects goes with it. */
   readonly account?: OwnerReference | undefined;
   readonly epoch: number;
   readonly signal: AbortSignal;

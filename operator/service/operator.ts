@@ -1,7 +1,6 @@
 // The operator of a cluster, from start to end: caches that every replica keeps warm, one lead among them, probes.
 import { randomBytes } from 'node:crypto';
 import { type ApiServer, createApi, serveApi } from '../api/index.ts';
-import type { Clock } from '../clock.ts';
 import {
   ClusterCaches,
   type Connection,
@@ -10,35 +9,27 @@ import {
   LeaderElector,
   type LeaseTimes,
   LeaseWatch,
-  type OwnerReference,
   type ReflectorObserver,
   type RequestObserver,
 } from '../cluster/index.ts';
 import { dashboardAssets } from '../dashboard/index.ts';
-import type { HostFollower, PipelineHost } from '../host/index.ts';
+import type { PipelineHost } from '../host/index.ts';
 import type { Log } from '../log.ts';
-import type { OperatorSettings } from '../settings.ts';
 import { type ClusterPicture, Telemetry } from '../telemetry/index.ts';
 import { Leadership, type LeadershipOptions } from './leadership.ts';
 import { type ProbeServer, serveProbes } from './probes.ts';
 
-export interface OperatorOptions {
-  readonly settings: OperatorSettings;
+export interface OperatorOptions
+  extends Pick<
+    LeadershipOptions,
+    'settings' | 'clock' | 'random' | 'log' | 'environment' | 'version' | 'account' | 'follow'
+  > {
   readonly connection: Connection;
-  readonly clock: Clock;
-  readonly random: () => number;
-  readonly log: Log;
-  readonly environment: Readonly<Record<string, string | undefined>>;
-  readonly version: string;
-  /** The account that this process runs as; what it keeps beside objects goes with it. */
-  readonly account?: OwnerReference | undefined;
   /** Runs a workload under serving rules, for the dashboard. */
   readonly simulate?: (workload: unknown) => object;
   readonly requests?: RequestObserver;
   /** Default: metrics, and traces that stay in this process. */
   readonly telemetry?: Telemetry;
-  /** Follows each host; default: what telemetry gives. */
-  readonly follow?: (pipelineKey: string) => HostFollower;
   readonly leaseTimes?: LeaseTimes;
   /** This process is to end: the lead was lost, or could not be taken up. */
   readonly ended: (why: string) => void;

@@ -1,7 +1,6 @@
 // The operator's API over real HTTP, on a host with a scripted runner and a virtual clock. V1 to W1 are the invariants at the heads of operator/api.
 import { request } from 'node:http';
 import { afterEach, describe, expect, test } from 'vitest';
-import { parseLiveSource, parsePipeline } from '../../crds/schema/index.ts';
 import {
   type Access,
   type ApiOptions,
@@ -13,8 +12,8 @@ import {
 } from '../../operator/api/index.ts';
 import { PipelineHost } from '../../operator/host/index.ts';
 import { NO_COUNTS, type RunOutcome } from '../../runner/protocol/index.ts';
-import { MINIMAL_PIPELINE, MINIMAL_SOURCE } from '../crds/objects.ts';
 import { ScriptedRunner } from '../support/scripted-runner.ts';
+import { pipelineSpec, sourceSpec } from '../support/specs.ts';
 import { settle, VirtualClock } from '../support/virtual-clock.ts';
 
 const TOKEN = 'a-token-of-this-test';
@@ -22,11 +21,6 @@ const closers: (() => Promise<void>)[] = [];
 afterEach(async () => {
   for (const close of closers.splice(0)) await close();
 });
-
-function specOf<T>(read: { ok: true; value: { spec: T } } | { ok: false }): T {
-  if (!read.ok) throw new Error('the object of the test is refused');
-  return read.value.spec;
-}
 
 async function world(options: { slotsMax?: number; access?: Access; isCluster?: boolean } & Partial<ApiOptions> = {}) {
   const clock = new VirtualClock();
@@ -36,9 +30,9 @@ async function world(options: { slotsMax?: number; access?: Access; isCluster?: 
     epoch: 1,
     specs: {
       generation: 1,
-      pipeline: specOf(parsePipeline(MINIMAL_PIPELINE)),
+      pipeline: pipelineSpec(),
       slotsMax: options.slotsMax ?? 2,
-      sources: new Map(['docs', 'tickets'].map((name) => [name, specOf(parseLiveSource(MINIMAL_SOURCE))])),
+      sources: new Map(['docs', 'tickets'].map((name) => [name, sourceSpec()])),
     },
   });
   const runner = new ScriptedRunner();

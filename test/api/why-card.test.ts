@@ -1,21 +1,15 @@
 // `why` of a run whose call waits for a card: which share, on which runner, who holds it, who else waits.
 import { expect, test } from 'vitest';
-import { parseLiveSource, parsePipeline } from '../../crds/schema/index.ts';
 import { whyOf } from '../../operator/api/why.ts';
 import { PipelineHost } from '../../operator/host/index.ts';
-import { MINIMAL_PIPELINE, MINIMAL_SOURCE } from '../crds/objects.ts';
 import { ScriptedRunner } from '../support/scripted-runner.ts';
+import { pipelineSpec, sourceSpec } from '../support/specs.ts';
 import { settle, VirtualClock } from '../support/virtual-clock.ts';
-
-function specOf<T>(read: { ok: true; value: { spec: T } } | { ok: false }): T {
-  if (!read.ok) throw new Error('the object of the test is refused');
-  return read.value.spec;
-}
 
 test('a run that executes and waits for a share says so, with who holds the card', async () => {
   const clock = new VirtualClock();
-  const source = specOf(parseLiveSource(MINIMAL_SOURCE));
-  const pipeline = specOf(parsePipeline(MINIMAL_PIPELINE));
+  const source = sourceSpec();
+  const pipeline = pipelineSpec();
   const sources = new Map(['docs', 'tickets'].map((name) => [name, source]));
   const host = new PipelineHost({
     name: 'search/index',

@@ -4,13 +4,12 @@ import { join } from 'node:path';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { whatIf } from '../../cli/remote/what-if.ts';
-import { parseLiveSource, parsePipeline } from '../../crds/schema/index.ts';
 import { type Api, type ApiServer, createApi, serveApi } from '../../operator/api/index.ts';
 import { dashboardAssets } from '../../operator/dashboard/index.ts';
 import { PipelineHost } from '../../operator/host/index.ts';
 import { NO_COUNTS, type RunOutcome } from '../../runner/protocol/index.ts';
-import { MINIMAL_PIPELINE, MINIMAL_SOURCE } from '../crds/objects.ts';
 import { ScriptedRunner } from '../support/scripted-runner.ts';
+import { pipelineSpec, sourceSpec } from '../support/specs.ts';
 import { settle, VirtualClock } from '../support/virtual-clock.ts';
 
 const BROWSER = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) =>
@@ -30,11 +29,6 @@ const failed: RunOutcome = {
   error: { class: 'invalid', message: `the far side said ${EVIL}`, step: 'embed' },
 };
 
-function specOf<T>(read: { ok: true; value: { spec: T } } | { ok: false }): T {
-  if (!read.ok) throw new Error('the object of the test is refused');
-  return read.value.spec;
-}
-
 /** Three sources on a pool of 8: one executes in many runs, one in one, one waits. */
 async function host(clock: VirtualClock) {
   const made = new PipelineHost({
@@ -43,11 +37,9 @@ async function host(clock: VirtualClock) {
     epoch: 1,
     specs: {
       generation: 1,
-      pipeline: specOf(parsePipeline(MINIMAL_PIPELINE)),
+      pipeline: pipelineSpec(),
       slotsMax: 8,
-      sources: new Map(
-        ['docs', 'repository', 'tickets'].map((name) => [name, specOf(parseLiveSource(MINIMAL_SOURCE))]),
-      ),
+      sources: new Map(['docs', 'repository', 'tickets'].map((name) => [name, sourceSpec()])),
     },
   });
   const runner = new ScriptedRunner();

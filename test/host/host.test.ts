@@ -2,24 +2,11 @@
 // the heads of operator/host.
 import { describe, expect, test } from 'vitest';
 import type { LiveSourceSpec, PipelineSpec } from '../../crds/schema/index.ts';
-import { parseLiveSource, parsePipeline } from '../../crds/schema/index.ts';
 import { type HostSpecs, PipelineHost, type SourcePast } from '../../operator/host/index.ts';
 import { NO_COUNTS, type RunOutcome } from '../../runner/protocol/index.ts';
-import { MINIMAL_PIPELINE, MINIMAL_SOURCE } from '../crds/objects.ts';
 import { ScriptedRunner } from '../support/scripted-runner.ts';
+import { pipelineSpec, sourceSpec } from '../support/specs.ts';
 import { settle, VirtualClock } from '../support/virtual-clock.ts';
-
-function pipelineSpec(changes: object = {}): PipelineSpec {
-  const read = parsePipeline({ ...MINIMAL_PIPELINE, spec: { ...(MINIMAL_PIPELINE.spec as object), ...changes } });
-  if (!read.ok) throw new Error(JSON.stringify(read.problems));
-  return read.value.spec;
-}
-
-function sourceSpec(changes: object = {}): LiveSourceSpec {
-  const read = parseLiveSource({ ...MINIMAL_SOURCE, spec: { ...(MINIMAL_SOURCE.spec as object), ...changes } });
-  if (!read.ok) throw new Error(JSON.stringify(read.problems));
-  return read.value.spec;
-}
 
 const done = (counts: Partial<typeof NO_COUNTS> = {}): RunOutcome => ({
   kind: 'done',

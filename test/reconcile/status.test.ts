@@ -5,12 +5,12 @@ import {
   pipelineStatus as pipelineSchema,
   STATUS_MAX_BYTES,
 } from '../../crds/schema/status.ts';
+import type { UpdateRecord } from '../../operator/host/index.ts';
 import {
   type LiveSourcePicture,
   liveSourceStatus,
   type PipelinePicture,
   pipelineStatus,
-  type UpdatePicture,
 } from '../../operator/reconcile/index.ts';
 import { NO_COUNTS } from '../../runner/protocol/index.ts';
 
@@ -37,7 +37,7 @@ const SOURCE: LiveSourcePicture = {
   lastCycleAtMs: AT_MS,
 };
 
-const runningUpdate: UpdatePicture = {
+const runningUpdate: UpdateRecord = {
   name: 'docs-1-1',
   kind: 'cycle',
   source: 'docs',
@@ -169,7 +169,7 @@ test('S3: Stalled stands only while it is true', () => {
 test('a status with a million items and ten updates of long messages fits, and the schema takes it', () => {
   const updates = Array.from(
     { length: 30 },
-    (_, at): UpdatePicture => ({
+    (_, at): UpdateRecord => ({
       ...runningUpdate,
       name: `docs-1-${at}`,
       result: 'Failed',

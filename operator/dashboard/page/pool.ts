@@ -44,9 +44,8 @@ function runnersText(runners: PipelineView['runners']): string {
   return silent === 0 ? String(runners.length) : `${runners.length}, ${silent} silent`;
 }
 
-function cardFacts(pipeline: PipelineView): [string, string][] {
-  const { cards } = pipeline as { cards?: { total: number; heldMilli: number; waiting: number } };
-  if (cards === undefined || cards.total === 0) return [];
+function cardFacts({ cards }: PipelineView): [string, string][] {
+  if (cards.total === 0) return [];
   return [
     ['Cards held', `${(cards.heldMilli / 1000).toFixed(1)} of ${cards.total}`],
     ['Calls waiting for a card', String(cards.waiting)],

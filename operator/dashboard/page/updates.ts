@@ -1,29 +1,14 @@
 // Updates: the list, and one of them as a timeline of waits, runs and steps, with why it waits.
 import type { Overview, PipelineView, Why } from '../../api/index.ts';
+import type { TraceSpan, TraceTree } from '../../telemetry/index.ts';
 import { el, facts, table } from './dom.ts';
 import { agoText, countsText, durationText } from './text.ts';
 
 type Update = PipelineView['updates'][number];
 
-/** A span as the operator keeps it. */
-export interface Span {
-  readonly kind: string;
-  readonly name: string;
-  readonly startMs: number;
-  readonly durationMs?: number;
-  readonly attributes?: Readonly<Record<string, unknown>>;
-  readonly error?: { readonly class: string; readonly message: string };
-  readonly children: readonly Span[];
-}
-
 export interface UpdateAnswer {
   readonly update?: Update;
-  readonly trace?: {
-    readonly traceId: string;
-    readonly startedAtMs: number;
-    readonly root: Span;
-    readonly runs: { readonly total: number; readonly kept: number; readonly leftOut: number };
-  };
+  readonly trace?: TraceTree;
 }
 
 export function updatesPage({ pipelines, atMs }: Overview): HTMLElement[] {
@@ -128,16 +113,16 @@ function timeline(trace: UpdateAnswer['trace'], nowMs: number): HTMLElement[] {
   ];
 }
 
-function flatten(span: Span, depth: number): { readonly span: Span; readonly depth: number }[] {
+function flatten(span: TraceSpan, depth: number): { readonly span: TraceSpan; readonly depth: number }[] {
   return [{ span, depth }, ...span.children.flatMap((child) => flatten(child, depth + 1))];
 }
 
-const keyOf = ({ attributes }: Span): string[] => {
-  const key = attributes?.['fairlead.item.key'];
+const keyOf = ({ attributes }: TraceSpan): string[] => {
+  const key = attributes['fairlead.item.key'];
   return key === undefined ? [] : [` ${key}`];
 };
 
-function bar(span: Span, depth: number, startMs: number, spanMs: number): HTMLElement {
+function bar(span: TraceSpan, depth: number, startMs: number, spanMs: number): HTMLElement {
   const percent = (ms: number) => `${Math.max(0, Math.min(100, (ms / spanMs) * 100))}%`;
   const took = span.durationMs === undefined ? 'runs' : durationText(span.durationMs);
   const drawn = el('span', { class: `bar kind-${span.kind}` });

@@ -1,13 +1,12 @@
 // From what a host knows to the pictures that statuses are made from.
 import { type LiveSourceSpec, sourceOf } from '../../../crds/schema/index.ts';
-import type { PipelineHost, Records } from '../../host/index.ts';
+import { NO_ITEMS, type PipelineHost, type Records } from '../../host/index.ts';
 import type { Handled } from '../objects/triggers.ts';
 import type { StoredObject } from '../ports.ts';
 import type { Kept } from '../runners/keeper.ts';
 import type { CommonPicture, LiveSourcePicture, PipelinePicture, Trouble } from '../status/picture.ts';
 
 const NOTHING_HELD = { held: 0, waiting: 0, backoff: 0, inFlight: 0 };
-const NO_ITEMS = { total: 0, done: 0, pending: 0, failed: 0, quarantined: 0 };
 const NO_CARDS = { total: 0, heldMilli: 0, waiting: 0 };
 
 interface Seen {

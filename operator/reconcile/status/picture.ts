@@ -1,26 +1,12 @@
 // What is known of a Pipeline or a LiveSource at one moment, from which its status is made. Times are milliseconds of the epoch.
 import type { ConditionReason } from '../../../crds/schema/index.ts';
-import type { Counts } from '../../../runner/protocol/index.ts';
+import type { UpdateRecord } from '../../host/index.ts';
 
 /** Something that is not as it should be, in the words of the documented reasons. */
 export interface Trouble {
   readonly reason: ConditionReason;
   /** What was wrong, where, what to do. */
   readonly message: string;
-}
-
-export interface UpdatePicture {
-  readonly name: string;
-  readonly kind: 'pipeline' | 'cycle' | 'key' | 'drop';
-  readonly source?: string;
-  readonly trigger: string;
-  readonly result: 'Running' | 'Succeeded' | 'CompletedWithErrors' | 'Failed' | 'Cancelled';
-  readonly startedAtMs: number;
-  readonly endedAtMs?: number;
-  readonly waitedMs?: number;
-  readonly counts: Counts;
-  readonly traceId?: string;
-  readonly message?: string;
 }
 
 /** What both kinds have. */
@@ -54,7 +40,7 @@ export interface CommonPicture {
   readonly oldestChangeAtMs?: number;
   readonly checkedAtMs?: number;
   /** Newest first; any number, the status keeps ten. */
-  readonly updates: readonly UpdatePicture[];
+  readonly updates: readonly UpdateRecord[];
   readonly handled: {
     readonly refresh?: string;
     readonly reprocess?: string;

@@ -7,8 +7,9 @@ import {
   STATUS_UPDATES_MAX,
   type UpdateStatus,
 } from '../../../crds/schema/index.ts';
+import type { UpdateRecord } from '../../host/index.ts';
 import { liveSourceConditions, pipelineConditions, timeText } from './conditions.ts';
-import type { CommonPicture, LiveSourcePicture, PipelinePicture, UpdatePicture } from './picture.ts';
+import type { CommonPicture, LiveSourcePicture, PipelinePicture } from './picture.ts';
 
 export function pipelineStatus(
   picture: PipelinePicture,
@@ -64,7 +65,7 @@ function common(picture: CommonPicture) {
 
 const UPDATE_KINDS = { pipeline: 'Pipeline', cycle: 'Cycle', key: 'Key', drop: 'Cycle' } as const;
 
-function updateStatus(update: UpdatePicture): UpdateStatus {
+function updateStatus(update: UpdateRecord): UpdateStatus {
   const { endedAtMs, startedAtMs, waitedMs, message } = update;
   return withoutAbsent({
     name: update.name.slice(0, 128),
