@@ -21,8 +21,10 @@ import { backOffMs } from './back-off.ts';
 import { Cancelled } from './cancellation.ts';
 import { toRunError } from './failure.ts';
 import type { LiveInput, LiveRecord } from './live.ts';
+import { LiveMemo } from './live-memo.ts';
 import { LiveOperations } from './live-operations.ts';
 import { functionOf, moduleOf } from './module-host.ts';
+import { FunctionMemo } from './module-memo.ts';
 import {
   asJson,
   componentFingerprint,
@@ -57,6 +59,7 @@ class Living {
   readonly #input: LiveInput;
   readonly #step: CompiledModule;
   readonly #operations: LiveOperations;
+  readonly #memo: FunctionMemo;
   /** Whether the first run of the component, or a pass, came right before. */
   #isCaughtUp: boolean;
 
@@ -66,6 +69,7 @@ class Living {
     this.#input = run.order.input as unknown as LiveInput;
     this.#step = moduleOf(services, this.#input.module);
     this.#operations = new LiveOperations(run.mounts);
+    this.#memo = new FunctionMemo(new LiveMemo(services), this.#step.module.identity);
     this.#isCaughtUp = this.#input.isCaughtUp && run.order.token.attempt === 1;
     run.cancellation.onCancel(() => this.#operations.close());
   }
@@ -264,8 +268,7 @@ class Living {
     return {
       signal: this.#run.cancellation.signal,
       clock: this.#services.clock,
-      // A run that stays up has no end at which results could be kept.
-      memoised: (_id, _input, compute) => compute(),
+      memoised: (id, input, compute) => this.#memo.call(id, input, compute),
       update: this.#run.order.update,
       withCard: refuse,
       declareRow: refuse,

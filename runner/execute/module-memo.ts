@@ -1,19 +1,25 @@
-// Memoised functions of user code, over the memo of the run. A result is kept as the bytes of its structured clone, so that what is found is
+// Memoised functions of user code, over the memo of the run or of the live part. A result is kept as the bytes of its structured clone, so that what is found is
 // what was computed, typed arrays included; every call gets a copy of its own.
 import { deserialize, serialize } from 'node:v8';
 import { type MemoId, StepError } from '../sdk/index.ts';
 import { contentHashOf, shortHash } from './hash.ts';
-import type { Memo } from './ports.ts';
+import type { Memo, MemoEntry } from './ports.ts';
+
+/** Where results are looked for and kept. */
+export interface FunctionResults extends Pick<Memo, 'get'> {
+  /** A promise where keeping takes time: the function gives its result after it. */
+  put(entries: readonly MemoEntry[]): void | Promise<void>;
+}
 
 export class FunctionMemo {
-  readonly #memo: Memo;
+  readonly #results: FunctionResults;
   readonly #identity: string;
   /** Calls in progress, by key: a second call waits for the first one's result. */
   readonly #calls = new Map<string, Promise<Uint8Array>>();
 
   /** `identity`: of the module, for functions without a version of their own. */
-  constructor(memo: Memo, identity: string) {
-    this.#memo = memo;
+  constructor(results: FunctionResults, identity: string) {
+    this.#results = results;
     this.#identity = identity;
   }
 
@@ -32,10 +38,10 @@ export class FunctionMemo {
   }
 
   async #look(key: string, name: string, compute: () => Promise<unknown>): Promise<Uint8Array> {
-    const [found] = await this.#memo.get([key]);
+    const [found] = await this.#results.get([key]);
     if (found !== undefined) return found;
     const value = encode(await compute(), name);
-    this.#memo.put([{ key, value }]);
+    await this.#results.put([{ key, value }]);
     return value;
   }
 }

@@ -562,7 +562,10 @@ export interface StateStore {
 
   memo: {
     get(keys: readonly string[]): Promise<readonly (Uint8Array | undefined)[]>;
-    /** Keeps results of attempts that did not commit; retired from the start, so by age only. Known keys stay as they are. */
+    /**
+     * Keeps results that no commit holds; retired from the start, so by age only. Of a known key the value stays; if it is retired, its age begins
+     * anew, to the hour.
+     */
     put(entries: readonly MemoEntry[]): Promise<void>;
     /** Drops retired entries older than `maxAgeMs`. */
     collect(maxAgeMs: number): Promise<number>;

@@ -4,6 +4,8 @@ import type { StateStore } from '../../runner/execute/index.ts';
 import { itemPath } from '../../runner/protocol/index.ts';
 import { failed, hexId, listed, memoEntry, nested, packed, removed, replaced, textOf, token, work } from './build.ts';
 
+const HOUR_MS = 3_600_000;
+
 /** A place for states: each `store()` is another process's view of the same state. */
 export interface StatePlace {
   store(): StateStore;
@@ -556,6 +558,16 @@ export function stateContract(name: string, makePlace: () => Promise<StatePlace>
         await place.passMs(10_001);
         expect(await state.memo.collect(10_000)).toBe(2);
         expect(await found(1, 2, 4)).toEqual(['value 1', undefined, undefined]);
+      });
+
+      test('a result that is kept again begins its age anew, and one that a component uses stays in use', async () => {
+        await commit(replaced('a', { memo: { ...noMemo, put: [memoEntry(1)] } }));
+        await state.memo.put([memoEntry(2), memoEntry(3)]);
+        await place.passMs(2 * HOUR_MS);
+        await state.memo.put([memoEntry(1), memoEntry(2, 'another')]);
+        await place.passMs(2 * HOUR_MS);
+        expect(await state.memo.collect(3 * HOUR_MS)).toBe(1);
+        expect(await found(1, 2, 3)).toEqual(['value 1', 'value 2', undefined]);
       });
 
       test('a commit that says nothing of the memo leaves it', async () => {

@@ -1,6 +1,7 @@
 // Results of functions by key, in bulk. Rules M1 and M2 are those of the embedded store.
 import { binary, type Queryable } from '../../database/index.ts';
 import type { MemoChange, MemoEntry } from '../../execute/index.ts';
+import { AGE_STEP_MS } from '../memo-age.ts';
 import type { StateTables } from './schema.ts';
 
 /** What a component's commit says of its memo. */
@@ -34,10 +35,13 @@ export class MemoTable {
 
   async putRetired(entries: readonly MemoEntry[], nowMs: number): Promise<void> {
     if (entries.length === 0) return;
+    // The first of a key is the one that counts.
+    const unique = lastByKey(entries.toReversed());
     await this.#on.run(
-      `INSERT INTO ${this.#table}(key, component, retired_at, value)
-       SELECT key, NULL, $3::float8, value FROM unnest($1::text[], $2::bytea[]) AS n(key, value) ON CONFLICT (key) DO NOTHING`,
-      [binary.texts(entries.map(({ key }) => key)), binary.bytes(entries.map(({ value }) => value)), nowMs],
+      `INSERT INTO ${this.#table} AS m (key, component, retired_at, value)
+       SELECT key, NULL, $3::float8, value FROM unnest($1::text[], $2::bytea[]) AS n(key, value)
+       ON CONFLICT (key) DO UPDATE SET retired_at = excluded.retired_at WHERE m.retired_at < excluded.retired_at - ${AGE_STEP_MS}`,
+      [binary.texts(unique.map(({ key }) => key)), binary.bytes(unique.map(({ value }) => value)), nowMs],
     );
   }
 

@@ -3,11 +3,13 @@
 //   M2. A value is stored once: an entry whose value a row holds is dropped with the commit that writes the row.
 import type { Sqlite } from '../../database/index.ts';
 import type { MemoChange, MemoEntry } from '../../execute/index.ts';
+import { AGE_STEP_MS } from '../memo-age.ts';
 
 const USE = 'UPDATE memo SET component = ?, retired_at = NULL WHERE key = ?';
 const PUT = `INSERT INTO memo(key, component, retired_at, value) VALUES (?, ?, NULL, ?)
   ON CONFLICT(key) DO UPDATE SET component = excluded.component, retired_at = NULL`;
-const RETIRE_NEW = `INSERT INTO memo(key, component, retired_at, value) VALUES (?, NULL, ?, ?) ON CONFLICT(key) DO NOTHING`;
+const RETIRE_NEW = `INSERT INTO memo(key, component, retired_at, value) VALUES (?, NULL, ?, ?)
+  ON CONFLICT(key) DO UPDATE SET retired_at = excluded.retired_at WHERE retired_at < excluded.retired_at - ${AGE_STEP_MS}`;
 const RETIRE_ALL = 'UPDATE memo SET component = NULL, retired_at = ? WHERE component = ?';
 const DROP = 'DELETE FROM memo WHERE key = ? AND (component IS NULL OR component = ?)';
 
