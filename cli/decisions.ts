@@ -2,7 +2,7 @@
 import { createWriteStream, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../operator/clock.ts';
-import type { HostFollower, PipelineHost } from '../operator/host/index.ts';
+import type { Followed, Follower } from '../operator/dispatch/index.ts';
 import { DecisionLog } from '../operator/telemetry/index.ts';
 
 /** What one Pipeline may write: about a million decisions. */
@@ -12,7 +12,7 @@ export const DECISIONS_FLAG = '--decision-log <folder>';
 export const DECISIONS_MEANING =
   'write what asked for slots and what got them into a file for each Pipeline, for `fairlead simulate --replay`; 64 MiB each at the most';
 
-type Follow = (pipeline: string) => HostFollower;
+type Follow = (pipeline: string) => Follower;
 
 /** The same followers, and a log beside them. */
 export function withDecisions(folder: string | undefined, clock: Clock, follow: Follow): Follow {
@@ -22,11 +22,11 @@ export function withDecisions(folder: string | undefined, clock: Clock, follow: 
     const follower = follow(pipeline);
     const file = createWriteStream(join(folder, `${pipeline.replace('/', '.')}.jsonl`), { mode: 0o600 });
     file.on('error', () => file.destroy()); // a disk that is full ends the log, not the operator
-    let host: PipelineHost | undefined;
+    let followed: Followed | undefined;
     const log = new DecisionLog({
       clock,
       pipeline,
-      slots: () => host?.specs.slotsMax ?? 0,
+      slots: () => followed?.specs.slotsMax ?? 0,
       maxBytes: MAX_BYTES,
       write: (text) => void (file.destroyed || file.write(text)),
     });
@@ -34,7 +34,7 @@ export function withDecisions(folder: string | undefined, clock: Clock, follow: 
       events: [...follower.events, log],
       traceparentOf: (update) => follower.traceparentOf(update),
       attach: (attached) => {
-        host = attached;
+        followed = attached;
         follower.attach(attached);
       },
     };

@@ -7,6 +7,7 @@ import type { ServingRule } from '../../operator/admission/index.ts';
 import type { Watched } from '../../operator/api/index.ts';
 import {
   Dispatcher,
+  type Follower,
   fanOut,
   type JoinedRunner,
   type UpdateEnding,
@@ -14,7 +15,6 @@ import {
   type UpdateView,
 } from '../../operator/dispatch/index.ts';
 import { limitsOf, OWN_UPDATES, triggerSettings } from '../../operator/host/index.ts';
-import type { Follower } from '../../operator/telemetry/index.ts';
 import { type CycleWish, PipelineTriggers, SourceTriggers } from '../../operator/triggers/index.ts';
 import type { Assembly } from '../../runner/assemble/index.ts';
 import type { Clock } from '../../runner/clock.ts';
@@ -95,7 +95,7 @@ export class LocalPipeline {
       objects.sources.map((source) => source.name),
     );
     this.#slotsMax = slots;
-    const { stores, plan, sources } = assembly;
+    const { stores, plan, sources, hide } = assembly;
     this.#engine = new Engine({
       state: stores.state,
       plan,
@@ -103,12 +103,14 @@ export class LocalPipeline {
       clock,
       adopted: stores.adopted,
       livesOn: options.stays ?? false,
+      hide,
     });
     const limits = limitsOf(spec.limits);
     const { namespace, name } = objects.pipeline;
     const follower = options.follow?.(`${namespace}/${name}`);
     const { slots: counts } = this.#activity;
     follower?.attach({
+      specs: { slotsMax: slots },
       sources: [...sources.keys()],
       activity: (source) => (source === undefined ? counts.total : counts.of(source)),
     });

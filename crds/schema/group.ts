@@ -21,6 +21,12 @@ export const ANNOTATIONS = {
   retryFailed: `${GROUP}/retry-failed`,
 } as const;
 
+/** Annotations of events: the update that an event is about, and its trace. */
+export const TRACE_ANNOTATIONS = {
+  update: `${GROUP}/update`,
+  traceId: `${GROUP}/trace-id`,
+} as const;
+
 export type TriggerName = keyof typeof ANNOTATIONS;
 
 /** Holds an object until its rows are dealt with as `deletionPolicy` says. */

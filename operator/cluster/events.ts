@@ -1,20 +1,11 @@
 // Events for people (`kubectl describe`): written for transitions, never for single runs; repeated ones become a series.
 // Recording never blocks and never fails its caller; what is dropped is counted.
 import type { Clock } from '../clock.ts';
+import type { EventNote } from '../reconcile/index.ts';
 import { isNotFound, NotLeading } from './errors.ts';
 import { microTime } from './leader.ts';
 import { collectionPath, EVENTS, type KubeObject, objectPath } from './objects.ts';
 import type { KubeApi } from './rest.ts';
-
-export interface EventNote {
-  readonly type: 'Normal' | 'Warning';
-  /** PascalCase, from the documented constants. */
-  readonly reason: string;
-  /** What the operator did or tried, PascalCase. */
-  readonly action: string;
-  /** What happened and what to do, at most 1 KiB. */
-  readonly note: string;
-}
 
 interface Series {
   readonly name: string;
@@ -82,11 +73,11 @@ export class EventRecorder {
     if (!this.#isLeading()) throw new NotLeading();
     const known = this.#series.get(key);
     const nowMs = this.#clock.nowMs();
-    if (known !== undefined && nowMs - known.lastMs < SERIES_MS && (await this.#extend(known, nowMs))) return;
+    if (known !== undefined && nowMs - known.lastMs < SERIES_MS && (await this.#extend(known, note, nowMs))) return;
     this.#remember(key, await this.#create(regarding, note, nowMs), nowMs);
   }
 
-  async #extend(series: Series, nowMs: number): Promise<boolean> {
+  async #extend(series: Series, { annotations }: EventNote, nowMs: number): Promise<boolean> {
     series.count++;
     series.lastMs = nowMs;
     try {
@@ -94,7 +85,10 @@ export class EventRecorder {
         method: 'PATCH',
         path: objectPath(EVENTS, series),
         contentType: 'application/merge-patch+json',
-        body: { series: { count: series.count, lastObservedTime: microTime(nowMs) } },
+        body: {
+          ...(annotations !== undefined && { metadata: { annotations } }),
+          series: { count: series.count, lastObservedTime: microTime(nowMs) },
+        },
       });
       return true;
     } catch (error) {
@@ -103,7 +97,11 @@ export class EventRecorder {
     }
   }
 
-  async #create(regarding: KubeObject, note: EventNote, nowMs: number): Promise<{ name: string; namespace: string }> {
+  async #create(
+    regarding: KubeObject,
+    { note, annotations, ...what }: EventNote,
+    nowMs: number,
+  ): Promise<{ name: string; namespace: string }> {
     const { name, namespace = 'default', uid } = regarding.metadata;
     const created = await this.#api.request<KubeObject>({
       method: 'POST',
@@ -111,13 +109,17 @@ export class EventRecorder {
       body: {
         apiVersion: 'events.k8s.io/v1',
         kind: 'Event',
-        metadata: { generateName: `${name.slice(0, 200)}-`, namespace },
+        metadata: {
+          generateName: `${name.slice(0, 200)}-`,
+          namespace,
+          ...(annotations !== undefined && { annotations }),
+        },
         eventTime: microTime(nowMs),
         reportingController: 'fairlead.dev/operator',
         reportingInstance: this.#instance,
         regarding: { apiVersion: regarding.apiVersion, kind: regarding.kind, name, namespace, uid },
-        ...note,
-        note: note.note.slice(0, NOTE_MAX),
+        ...what,
+        note: note.slice(0, NOTE_MAX),
       },
     });
     return { name: created.metadata.name, namespace };

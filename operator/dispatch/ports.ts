@@ -72,3 +72,26 @@ export interface DispatchEvents {
   /** What a runner counted since it said so last. */
   measured?(runner: string, stats: RunnerStats): void;
 }
+
+/** Slots held and runs that wait. */
+export interface SlotCounts {
+  readonly held: number;
+  readonly waiting: number;
+}
+
+/** A Pipeline that is followed, as its follower may ask it. */
+export interface Followed {
+  readonly specs: { readonly slotsMax: number };
+  readonly sources: Iterable<string>;
+  /** Undefined: of the whole Pipeline. */
+  activity(source: string | undefined): SlotCounts;
+}
+
+/** Follows one Pipeline from its start on, for metrics, traces and logs; never changes a decision. */
+export interface Follower {
+  readonly events: readonly DispatchEvents[];
+  /** Trace context of an update that is about to open, or of one that is taken over; undefined: it is not traced. */
+  traceparentOf(update: UpdateView): string | undefined;
+  /** The Pipeline can be asked from now on. */
+  attach(pipeline: Followed): void;
+}

@@ -10,8 +10,8 @@ import { type RunnerReport, type Specs, SpecsSchema } from '../../runner/protoco
 import type { Clock } from '../clock.ts';
 import {
   type Defer,
-  type DispatchEvents,
   Dispatcher,
+  type Follower,
   fanOut,
   type JoinedRunner,
   type RunnerStart,
@@ -24,7 +24,7 @@ import { type CycleWish, PipelineTriggers, SourceTriggers } from '../triggers/in
 import { Activity, OWN_UPDATES, type SourceActivity } from './activity.ts';
 import { CardMeter, type CardsPicture, cardsPicture } from './cards.ts';
 import { Recent } from './recent.ts';
-import { type Past, Records } from './records.ts';
+import { type EndedUpdate, type Past, Records } from './records.ts';
 import { changesResults, commonClass, type HostSpecs, itemNeeds, limitsOf, triggerSettings } from './specs.ts';
 
 /** Told when something changed that somebody may want to act on. Called in the middle of decisions: implementations only take notes. */
@@ -33,15 +33,8 @@ export interface HostObserver {
   demandChanged?(): void;
   /** What people see of a source (`undefined`: of the Pipeline itself) changed. */
   statusChanged?(source: string | undefined): void;
-}
-
-/** Follows a host from its start on; never changes a decision. */
-export interface HostFollower {
-  readonly events: readonly DispatchEvents[];
-  /** Trace context of an update that is about to open, or of one that is taken over; undefined: it is not traced. */
-  traceparentOf(update: UpdateView): string | undefined;
-  /** The host can be asked from now on. */
-  attach(host: PipelineHost): void;
+  /** An update has ended, one that found nothing to do too. */
+  updateEnded?(ended: EndedUpdate): void;
 }
 
 export interface PipelineHostOptions {
@@ -53,7 +46,7 @@ export interface PipelineHostOptions {
   readonly specs: HostSpecs;
   readonly observer?: HostObserver;
   /** Metrics and traces. */
-  readonly follower?: HostFollower;
+  readonly follower?: Follower;
   readonly defer?: Defer;
   /** One runner stands for all classes, so runs name none. */
   readonly ignoresClasses?: boolean;
@@ -430,7 +423,9 @@ export class PipelineHost {
   }
 
   #ended(records: Records, source: string | undefined, update: UpdateView, ending: UpdateEnding): void {
-    if (records.ended(update, ending, this.#clock.nowMs())) this.#options.observer?.statusChanged?.(source);
+    const ended = records.ended(update, ending, this.#clock.nowMs());
+    this.#options.observer?.updateEnded?.(ended);
+    if (ended.isSeen) this.#options.observer?.statusChanged?.(source);
   }
 
   #demandChanged(): void {

@@ -2,5 +2,13 @@ export { Activity, OWN_UPDATES, type SourceActivity } from './activity.ts';
 export { type CardBranchPicture, CardMeter, type CardPicture, type CardsPicture, cardsPicture } from './cards.ts';
 export * from './host.ts';
 export { type Failure, Recent } from './recent.ts';
-export { type ItemCounts, NO_ITEMS, type Past, Records, type SourceTrouble, type UpdateRecord } from './records.ts';
+export {
+  type EndedUpdate,
+  type ItemCounts,
+  NO_ITEMS,
+  type Past,
+  Records,
+  type SourceTrouble,
+  type UpdateRecord,
+} from './records.ts';
 export * from './specs.ts';

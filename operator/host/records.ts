@@ -49,6 +49,15 @@ export interface Past {
   readonly failures?: { readonly count: number; readonly lastAtMs: number };
 }
 
+/** An update that has just ended. */
+export interface EndedUpdate {
+  readonly record: UpdateRecord;
+  /** The update before it, of the same source, did not succeed. */
+  readonly wasFailing: boolean;
+  /** Something changed that people look at. */
+  readonly isSeen: boolean;
+}
+
 const RECORDS_MAX = 10;
 /** A running update shows once it has something to do, or has run this long: an idle cycle ends sooner. */
 export const SHOWN_AFTER_MS = 5_000;
@@ -78,9 +87,9 @@ export class Records {
     this.#open.set(update.name, update);
   }
 
-  /** Answers whether anything changed that people look at. */
-  ended(update: UpdateView, ending: UpdateEnding, nowMs: number): boolean {
+  ended(update: UpdateView, ending: UpdateEnding, nowMs: number): EndedUpdate {
     const wasShown = this.#isShown(update, nowMs);
+    const wasFailing = this.failures !== undefined;
     this.#open.delete(update.name);
     const before = JSON.stringify([this.#items, this.trouble, this.failures]);
     if (update.kind === 'cycle') this.#cycleEnded(update, ending, nowMs);
@@ -88,8 +97,10 @@ export class Records {
     if (update.kind === 'drop' && ending.result === 'Succeeded') this.#items = NO_ITEMS;
     this.#noteFailures(ending, nowMs);
     const isIdle = ending.result === 'Succeeded' && worked(ending.counts) === 0; // H2
-    if (!isIdle) this.#ended = [record(update, ending, nowMs), ...this.#ended].slice(0, RECORDS_MAX);
-    return wasShown || !isIdle || before !== JSON.stringify([this.#items, this.trouble, this.failures]);
+    const ended = record(update, ending, nowMs);
+    if (!isIdle) this.#ended = [ended, ...this.#ended].slice(0, RECORDS_MAX);
+    const isSeen = wasShown || !isIdle || before !== JSON.stringify([this.#items, this.trouble, this.failures]);
+    return { record: ended, wasFailing, isSeen };
   }
 
   /** Newest first. `all`: with those that have only begun and may find nothing to do, which a status leaves out (H2). */

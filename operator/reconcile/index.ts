@@ -17,4 +17,5 @@ export * from './runners/troubles.ts';
 export * from './status/conditions.ts';
 export type * from './status/picture.ts';
 export * from './status/status.ts';
+export * from './status/update-note.ts';
 export * from './writer/status-writer.ts';

@@ -94,17 +94,21 @@ export interface Writes {
   applyStatus(object: StoredObject, status: object, signal: AbortSignal): Promise<WriteResult>;
 }
 
+export interface EventNote {
+  readonly type: 'Normal' | 'Warning';
+  /** PascalCase, from the documented constants. */
+  readonly reason: string;
+  /** What the operator did or tried, PascalCase. */
+  readonly action: string;
+  /** What happened and what to do, at most 1 KiB. */
+  readonly note: string;
+  /** For programs; of a series the newest. */
+  readonly annotations?: Readonly<Record<string, string>>;
+}
+
 /** Events for people. Never blocks and never fails. */
 export interface Notes {
-  record(
-    regarding: StoredObject,
-    note: {
-      readonly type: 'Normal' | 'Warning';
-      readonly reason: string;
-      readonly action: string;
-      readonly note: string;
-    },
-  ): void;
+  record(regarding: StoredObject, note: EventNote): void;
 }
 
 /** What a reconcile came to. */

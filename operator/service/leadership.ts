@@ -14,8 +14,9 @@ import {
   type OwnerReference,
   TokenReviewer,
 } from '../cluster/index.ts';
+import type { Follower } from '../dispatch/index.ts';
 import { Gateway, type GatewayServer, LEASE_DEFAULTS, serveGateway } from '../gateway/index.ts';
-import type { HostFollower, PipelineHost } from '../host/index.ts';
+import type { PipelineHost } from '../host/index.ts';
 import type { Log } from '../log.ts';
 import { isProvenEnded, type PodObject, type StoredObject } from '../reconcile/index.ts';
 import { AUDIENCE, type OperatorSettings } from '../settings.ts';
@@ -40,7 +41,7 @@ export interface LeadershipOptions {
   readonly newerLeader: (epoch: number) => void;
   readonly telemetry: Telemetry;
   /** Follows each host; default: what telemetry gives. */
-  readonly follow?: (pipelineKey: string) => HostFollower;
+  readonly follow?: (pipelineKey: string) => Follower;
 }
 
 /** How often certificates are looked at; they are renewed weeks before they end. */

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { create } from '@bufbuild/protobuf';
 import { SpecsSchema } from '../../runner/protocol/index.ts';
 import type { Clock } from '../clock.ts';
+import type { Follower } from '../dispatch/index.ts';
 import {
   Gateway,
   type GatewayEvents,
@@ -11,7 +12,7 @@ import {
   serveGateway,
   sharedToken,
 } from '../gateway/index.ts';
-import { type HostFollower, type HostSpecs, PipelineHost } from '../host/index.ts';
+import { type HostSpecs, PipelineHost } from '../host/index.ts';
 import { StandaloneFolder } from './folder.ts';
 
 export interface StandaloneOptions {
@@ -25,7 +26,7 @@ export interface StandaloneOptions {
   readonly lease?: LeaseSettings;
   readonly events?: GatewayEvents;
   /** Metrics and traces of a Pipeline. */
-  readonly follow?: (pipeline: string) => HostFollower;
+  readonly follow?: (pipeline: string) => Follower;
 }
 
 export interface StandaloneOperator {

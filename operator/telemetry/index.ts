@@ -8,7 +8,7 @@ export * from './host-metrics.ts';
 export * from './prometheus.ts';
 export { metricsReference } from './reference.ts';
 export * from './registry.ts';
-export { type Follower, Telemetry, type TelemetryOptions } from './telemetry.ts';
+export { Telemetry, type TelemetryOptions } from './telemetry.ts';
 export { type OtelSink, openOtel, wantsExport } from './traces/otel.ts';
 export type { RecentTraces } from './traces/recent.ts';
 export type { ExportedSpan, SpanSink } from './traces/sink.ts';

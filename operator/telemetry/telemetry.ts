@@ -1,6 +1,6 @@
 // Metrics and traces of one process: what follows its hosts, and what scrapes, `fairlead trace` and the dashboard read.
 import type { Clock } from '../clock.ts';
-import type { DispatchEvents, UpdateView } from '../dispatch/index.ts';
+import type { Follower } from '../dispatch/index.ts';
 import type { Log } from '../log.ts';
 import { ClusterMetrics } from './cluster-metrics.ts';
 import { DispatchMetrics } from './dispatch-metrics.ts';
@@ -9,7 +9,7 @@ import { ProcessMetrics } from './process-metrics.ts';
 import { prometheusText } from './prometheus.ts';
 import { MetricRegistry } from './registry.ts';
 import { RecentTraces } from './traces/recent.ts';
-import { type TracedHost, TraceRecorder } from './traces/recorder.ts';
+import { TraceRecorder } from './traces/recorder.ts';
 import type { SpanSink } from './traces/sink.ts';
 import { UpdateLog } from './update-log.ts';
 
@@ -23,13 +23,6 @@ export interface TelemetryOptions {
   readonly log?: Log;
   /** False: updates are not traced at all, and metrics are all there is. */
   readonly traces?: boolean;
-}
-
-/** Follows one host: given to it when it is made. */
-export interface Follower {
-  readonly events: readonly DispatchEvents[];
-  traceparentOf(update: UpdateView): string | undefined;
-  attach(host: TracedHost): void;
 }
 
 export class Telemetry {
@@ -60,7 +53,7 @@ export class Telemetry {
         ...(log === undefined ? [] : [new UpdateLog(log, clock, pipeline)]),
       ],
       traceparentOf: (update) => recorder?.traceparentOf(update),
-      attach: (host) => recorder?.follow(host),
+      attach: (pipeline) => recorder?.follow(pipeline),
     };
   }
 

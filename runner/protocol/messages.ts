@@ -159,10 +159,13 @@ export type RunOutcome =
  */
 export type RunSpanKind = 'list' | 'read' | 'step' | 'card' | 'call' | 'commit';
 
+/** Begins the name of a call that went to a program of a step `exec`; hosts have no spaces. */
+export const PROGRAM_CALL = 'program ';
+
 /** A stretch of a run's time. */
 export interface RunSpan {
   readonly kind: RunSpanKind;
-  /** Verb of a step, host of a call. */
+  /** Verb of a step; host of a call, or PROGRAM_CALL and the name of the program that was called. */
   readonly name: string;
   /** Since the run's attempt began. */
   readonly startMs: number;

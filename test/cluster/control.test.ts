@@ -1,7 +1,9 @@
 // The controllers on a real API server. There is no kubelet, scheduler or garbage collector: the test plays pods and runners.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { FINALIZER } from '../../crds/schema/index.ts';
+import { systemClock } from '../../operator/clock.ts';
 import type { KubeApi } from '../../operator/cluster/index.ts';
+import { Telemetry } from '../../operator/telemetry/index.ts';
 import { NO_COUNTS, type RunOutcome } from '../../runner/protocol/index.ts';
 import { MINIMAL_PIPELINE, MINIMAL_SOURCE, type Plain } from '../crds/objects.ts';
 import { type ApiServer, startApiServer } from '../support/apiserver.ts';
@@ -13,6 +15,7 @@ import { ScriptedRunner } from '../support/scripted-runner.ts';
 let server: ApiServer;
 let api: KubeApi & { close(): Promise<void> };
 let operator: TestOperator;
+let telemetry: Telemetry;
 let namespace: string;
 let namespaces = 0;
 
@@ -20,10 +23,12 @@ beforeAll(async () => {
   server = await startApiServer();
   await installCrds(server);
   api = apiOf(server.url, server.token);
-  operator = await startOperator(api);
+  telemetry = new Telemetry({ clock: systemClock });
+  operator = await startOperator(api, { follow: (key) => telemetry.follow(key) });
 });
 afterAll(async () => {
   await operator?.stop();
+  telemetry?.close();
   await api?.close();
   await server?.stop();
 });
@@ -42,6 +47,14 @@ type Seen = {
   };
   readonly spec: Record<string, unknown>;
   readonly status?: Record<string, unknown> & { readonly conditions?: Condition[] };
+};
+type SeenEvent = {
+  readonly metadata: { readonly annotations?: Record<string, string> };
+  readonly type: string;
+  readonly reason: string;
+  readonly note: string;
+  readonly regarding: { readonly kind: string; readonly name: string };
+  readonly series?: { readonly count: number };
 };
 type Condition = { type: string; status: string; reason: string; message: string; lastTransitionTime: string };
 
@@ -150,6 +163,40 @@ describe('a Pipeline and its LiveSource', () => {
       'what there was to write is written',
     );
     expect(await versions()).toEqual(before);
+  });
+
+  test('an update that fails is an event with its reason and its trace; the next one joins the series with the trace of its own', async () => {
+    const { runner } = await running();
+    const events = async () => {
+      const answer = await server.ask('GET', `/apis/events.k8s.io/v1/namespaces/${namespace}/events`);
+      return (answer.body as { items: SeenEvent[] }).items.filter(({ reason }) => reason === 'UpdateFailed');
+    };
+    const failed: RunOutcome = {
+      kind: 'failed',
+      counts: NO_COUNTS,
+      error: { class: 'transient', message: 'the repository is away', step: 'list' },
+    };
+    const first = runner.orders.find(({ path }) => path === 'docs')!;
+    runner.exit('docs', failed);
+    const [event] = await eventually(events, (all) => all.length === 1, 'the event of the first update');
+    const traceOf = (order: typeof first) => order.traceparent?.split('-')[1] ?? 'none';
+    expect(event).toMatchObject({ type: 'Warning', regarding: { kind: 'LiveSource', name: 'docs' } });
+    expect(event!.note).toContain(`failed: the repository is away. Trace ${traceOf(first)}`);
+    expect(event!.metadata.annotations).toEqual({
+      'fairlead.dev/update': first.update,
+      'fairlead.dev/trace-id': traceOf(first),
+    });
+    operator.control.hosts.get(`${namespace}/index`)!.host.wantCycle('docs', { trigger: 'interval' });
+    await eventually(
+      () => runner.paths(),
+      (paths) => paths.includes('docs'),
+      'it is tried again',
+    );
+    const second = runner.orders.findLast(({ path }) => path === 'docs')!;
+    runner.exit('docs', failed);
+    const [joined] = await eventually(events, ([one]) => one?.series?.count === 2, 'the series');
+    expect(joined!.metadata.annotations?.['fairlead.dev/trace-id']).toBe(traceOf(second));
+    expect(traceOf(second)).not.toBe(traceOf(first));
   });
 
   test('a trigger annotation makes one cycle and is echoed in status', async () => {

@@ -39,6 +39,7 @@ class TracedWorld extends World {
     this.exported = exported;
     this.telemetry = telemetry;
     follower.attach({
+      specs: { slotsMax: 1 },
       sources: ['big', 'fix'],
       activity: (source) => (source === 'fix' ? { held: 1, waiting: 0 } : { held: 9, waiting: 40 }),
     });

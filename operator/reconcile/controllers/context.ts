@@ -1,8 +1,8 @@
 // What both controllers share.
 import type { RunnerPodSettings } from '../../blueprint/index.ts';
 import type { Clock } from '../../clock.ts';
-import type { Defer } from '../../dispatch/index.ts';
-import type { HostFollower, PipelineHost } from '../../host/index.ts';
+import type { Defer, Follower } from '../../dispatch/index.ts';
+import type { PipelineHost } from '../../host/index.ts';
 import type { CardOffice } from '../cards/office.ts';
 import type { PipelineReader, SourceReader } from '../objects/read.ts';
 import type { TriggerDesk } from '../objects/triggers.ts';
@@ -46,7 +46,7 @@ export interface ControlContext {
   /** A Pipeline is hosted from now on; called before any runner can join. */
   readonly hostOpened?: (pipelineKey: string, object: StoredObject, host: PipelineHost) => void;
   /** Metrics and traces of a Pipeline that is about to be hosted. */
-  readonly follow?: (pipelineKey: string) => HostFollower;
+  readonly follow?: (pipelineKey: string) => Follower;
   /** A hosted Pipeline is gone. */
   readonly hostClosed?: (pipelineKey: string) => void;
 }

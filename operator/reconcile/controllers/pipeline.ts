@@ -8,12 +8,13 @@ import {
   resolveMaxInflightComponents,
 } from '../../../crds/schema/index.ts';
 import { secretNames } from '../../blueprint/index.ts';
-import { type HostSpecs, PipelineHost } from '../../host/index.ts';
+import { type EndedUpdate, type HostSpecs, PipelineHost } from '../../host/index.ts';
 import { pastOf, sourcePastOf } from '../objects/past.ts';
 import { keyOf, lookAgain, type Outcome, SETTLED, type StoredObject, type WriteResult } from '../ports.ts';
 import type { Kept } from '../runners/keeper.ts';
 import type { Trouble } from '../status/picture.ts';
 import { pipelineStatus } from '../status/status.ts';
+import { updateNote } from '../status/update-note.ts';
 import type { ControlContext } from './context.ts';
 import { pipelinePicture } from './pictures.ts';
 
@@ -154,11 +155,21 @@ export class PipelineController {
           if (name === undefined) this.#context.wakePipeline(key);
           else this.#context.wakeSource(`${namespace}/${name}`);
         },
+        updateEnded: (ended) => this.#note(key, namespace, ended),
       },
     });
     // An edit that came while nobody led: fingerprints say which items it concerns.
     if (status?.observedGeneration !== undefined && isEdited(object)) host.want({ trigger: 'edit' });
     return host;
+  }
+
+  /** Tells of an update where it is seen with `kubectl describe`: on its LiveSource, or on the Pipeline. */
+  #note(key: string, namespace: string, ended: EndedUpdate): void {
+    const { caches, notes } = this.#context;
+    const note = updateNote(ended);
+    const { source } = ended.record;
+    const object = source === undefined ? caches.pipeline(key) : caches.source(`${namespace}/${source}`);
+    if (note !== undefined && object !== undefined) notes.record(object, note);
   }
 
   /** Trigger annotations. */

@@ -11,26 +11,22 @@ import {
   type TraceContext,
 } from '../../../runner/protocol/index.ts';
 import type { Clock } from '../../clock.ts';
-import type { Cause, DispatchEvents, GrantReason, RunView, UpdateEnding, UpdateView } from '../../dispatch/index.ts';
+import type {
+  Cause,
+  DispatchEvents,
+  Followed,
+  GrantReason,
+  RunView,
+  SlotCounts,
+  UpdateEnding,
+  UpdateView,
+} from '../../dispatch/index.ts';
 import type { RecentTraces } from './recent.ts';
 import { ServedGrants } from './served.ts';
 import { NO_SINK, type SpanSink } from './sink.ts';
 import { errorOf, type HowEnded, type Wait } from './spans.ts';
 import type { TraceLink } from './tree.ts';
 import { UpdateTrace, updateAttributes } from './update-trace.ts';
-
-/** What the host can say of a source at this moment. */
-export interface SlotCounts {
-  readonly held: number;
-  readonly waiting: number;
-}
-
-/** The host whose updates are traced, as the recorder asks it. */
-export interface TracedHost {
-  readonly sources: Iterable<string>;
-  /** Undefined: of the whole Pipeline. */
-  activity(source: string | undefined): SlotCounts;
-}
 
 export interface RecorderOptions {
   readonly pipeline: string;
@@ -53,14 +49,14 @@ export class TraceRecorder implements DispatchEvents {
   readonly #options: RecorderOptions;
   readonly #traces = new Map<UpdateView, UpdateTrace>();
   readonly #grants = new ServedGrants();
-  #host: TracedHost | undefined;
+  #host: Followed | undefined;
 
   constructor(options: RecorderOptions) {
     this.#options = options;
   }
 
   /** Who can say what waits and holds. */
-  follow(host: TracedHost): void {
+  follow(host: Followed): void {
     this.#host = host;
   }
 

@@ -1,6 +1,7 @@
 // From what dispatch and runners know of a run to its spans. Names are few; what tells one from another stands in attributes.
 import {
   FIRST_SPAN_PLACE,
+  PROGRAM_CALL,
   RUN_PLACE,
   type RunError,
   type RunOutcome,
@@ -113,7 +114,7 @@ function partSpan(
     endMs: startMs + part.durationMs,
     attributes: present({
       'fairlead.step': kind === 'step' ? name : undefined,
-      'server.address': kind === 'call' ? name : undefined,
+      ...(kind === 'call' && calledOf(name)),
       [COUNT_NAMES[kind]]: count,
       'vcs.ref.head.revision': kind === 'list' ? detail : undefined,
       'error.type': failure,
@@ -121,6 +122,12 @@ function partSpan(
     ...(failure === undefined ? {} : { error: { class: failure } }),
   };
 }
+
+/** Who was called: a server, or a program of a step `exec`. */
+const calledOf = (name: string): Readonly<Record<string, string>> =>
+  name.startsWith(PROGRAM_CALL)
+    ? { 'process.executable.name': name.slice(PROGRAM_CALL.length) }
+    : { 'server.address': name };
 
 /** Why and for how long a run waited for its slot. */
 export interface Wait {
