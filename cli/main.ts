@@ -17,7 +17,8 @@ const program = await createProgram((entry) => called.includes(entry.name));
 try {
   await program.parseAsync();
 } catch (error) {
-  if (!(error instanceof CommandError)) throw error;
-  process.stderr.write(`${error.message}\n`);
-  process.exitCode = EXIT[error.exit].code;
+  const isForPeople = error instanceof CommandError;
+  // The stack and nothing beside it: properties of errors may hold what they were about, such as an address with its password.
+  process.stderr.write(`${isForPeople ? error.message : error instanceof Error ? error.stack : String(error)}\n`);
+  process.exitCode = EXIT[isForPeople ? error.exit : 'failed'].code;
 }

@@ -3,9 +3,10 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { liveSourceSpec, type PipelineSpec, pipelineSpec } from '../crds/schema/index.ts';
-import { type Assembly, assemble, type ReadSecret } from './assemble/index.ts';
+import { type Assembly, assemble } from './assemble/index.ts';
 import { systemClock } from './clock.ts';
 import { Engine } from './execute/index.ts';
+import type { ReadSecret } from './secrets.ts';
 import {
   type Connection,
   connect,
@@ -24,8 +25,7 @@ export interface RunnerProgramOptions {
   readonly dataDir: string;
   /** Relative paths of the specs start here. */
   readonly baseDir: string;
-  /** A file for each key of each Secret: `<folder>/<secret>/<key>`. */
-  readonly secretsDir: string;
+  readonly secret: ReadSecret;
   /** How long runs may take to end when the runner is asked to leave; after that they are handed back. */
   readonly graceMs: number;
   readonly log: (text: string) => void;
@@ -156,20 +156,21 @@ class Serving {
     );
   }
 
-  #execute({ stores, plan, sources }: Assembly): void {
+  #execute({ stores, plan, sources, hide }: Assembly): void {
     const engine = new Engine({
       state: stores.state,
       plan,
       sources,
       adopted: stores.adopted,
       clock: systemClock,
+      hide,
     });
     engine.connect(this.#connection.session.uplink);
     this.#engine.attach(engine);
   }
 
   async #assemble(specs: RunnerSpecs): Promise<Assembly> {
-    const { identity, dataDir, baseDir, secretsDir } = this.#options;
+    const { identity, dataDir, baseDir, secret } = this.#options;
     const spec: PipelineSpec = pipelineSpec.parse(JSON.parse(specs.pipeline));
     return await assemble({
       pipeline: labelOf(identity.pipeline),
@@ -181,7 +182,7 @@ class Serving {
       })),
       folders: { base: baseDir, home: dataDir },
       clock: systemClock,
-      secret: secretsIn(secretsDir),
+      secret,
       epoch: this.#epoch,
       ignoreClasses: false,
     });
@@ -200,7 +201,7 @@ function labelOf(pipeline: string): string {
   return namespace === 'default' ? name : `${namespace}-${name}`;
 }
 
-/** Secrets are files, as Kubernetes mounts them; read anew at each use, since they are renewed in place. */
+/** Secrets are files, as Kubernetes mounts them (`<folder>/<secret>/<key>`); read anew at each use, since they are renewed in place. */
 export function secretsIn(folder: string): ReadSecret {
   return async ({ secretKeyRef, env }) => {
     if (env !== undefined) {

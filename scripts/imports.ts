@@ -22,6 +22,7 @@ const RUNNER_PORTS = [
   'runner/worker-url.ts',
   'runner/clock.ts',
   'runner/gpus.ts',
+  'runner/secrets.ts',
 ];
 const OPERATOR_PORTS = ['operator/dispatch', 'operator/reconcile', 'operator/clock.ts', 'operator/settings.ts'];
 
@@ -79,7 +80,10 @@ export const RULES: Readonly<Record<string, Rule>> = {
   'operator/settings.ts': { rooms: ['crds/schema', 'operator/api'] },
   'operator/service': { rooms: WIRING },
   'operator/main.ts': { rooms: ['operator', 'crds', 'runner/protocol'] },
-  'runner/execute': { rooms: ['runner/protocol', 'runner/sdk', 'runner/clock.ts'], types: ['crds/schema'] },
+  'runner/execute': {
+    rooms: ['runner/protocol', 'runner/sdk', 'runner/clock.ts', 'runner/secrets.ts'],
+    types: ['crds/schema'],
+  },
   'runner/session': { rooms: RUNNER_PORTS },
   'runner/database': { rooms: ['runner/sdk'] },
   'runner/state': { rooms: [...RUNNER_PORTS, 'runner/database'], types: ['crds/schema'] },
@@ -90,6 +94,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
   'runner/telemetry': { rooms: RUNNER_PORTS },
   'runner/clock.ts': { rooms: [] },
   'runner/gpus.ts': { rooms: [] },
+  'runner/secrets.ts': { rooms: [] },
   'runner/worker-url.ts': { rooms: [] },
   'runner/main.ts': { rooms: ['runner', 'crds'] },
   cli: { rooms: WIRING },

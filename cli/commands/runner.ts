@@ -4,9 +4,11 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { logOf } from '../../operator/log.ts';
 import { countCards } from '../../runner/gpus.ts';
-import { RunnerFailed, startRunner } from '../../runner/main.ts';
+import { RunnerFailed, secretsIn, startRunner } from '../../runner/main.ts';
+import { Secrets } from '../../runner/secrets.ts';
 import { collect } from '../collect.ts';
 import { CommandError } from '../exit.ts';
+import { guardOutput } from '../guard.ts';
 import { addLogLevel, type LogFlags, logTo } from '../log.ts';
 import { wholeNumber } from '../numbers.ts';
 import { onStopSignals } from '../signals.ts';
@@ -52,6 +54,9 @@ export function configure(command: Command): void {
 
 async function run(options: Options): Promise<void> {
   const name = options.name ?? `${hostname()}-${process.pid}`;
+  const secrets = new Secrets(secretsIn(options.secrets));
+  secrets.rememberVariables(process.env);
+  guardOutput(process, secrets.hide);
   const log = logOf(logTo(process.stderr, options), { runner: name, pipeline: options.pipeline });
   const runner = startRunner({
     identity: {
@@ -66,7 +71,7 @@ async function run(options: Options): Promise<void> {
     tokenFile: options.token,
     dataDir: resolve(options.data),
     baseDir: resolve(options.base),
-    secretsDir: options.secrets,
+    secret: secrets.read,
     graceMs: options.grace * 1000,
     log: (text) => log.info(text),
   });

@@ -3,10 +3,11 @@
 import { type AssembleOptions, type Assembly, assemble, openSources } from '../../runner/assemble/index.ts';
 import { type Clock, systemClock } from '../../runner/clock.ts';
 import { NothingIndexed } from '../../runner/database/index.ts';
+import type { ReadSecret } from '../../runner/secrets.ts';
 import { StateInUseError } from '../../runner/state/index.ts';
 import { CommandError } from '../exit.ts';
 import { type PipelineObjects, sourceFolder } from './objects.ts';
-import { type Environment, resolveSecret, type SecretFrom } from './secrets.ts';
+import { type Environment, resolveSecret } from './secrets.ts';
 
 export interface OpenOptions {
   readonly clock: Clock;
@@ -53,9 +54,9 @@ export function openSourcesToLook(objects: PipelineObjects, environment: Environ
 }
 
 /** Reads secret values for the parts of a Pipeline, anew at each use. */
-export function secretsOf({ secrets }: PipelineObjects, environment: Environment) {
+export function secretsOf({ secrets }: PipelineObjects, environment: Environment): ReadSecret {
   const objects = secrets.map(({ value }) => value);
-  return async (from: SecretFrom): Promise<string> => resolveSecret(from, objects, environment);
+  return async (from) => resolveSecret(from, objects, environment);
 }
 
 /** Failures of opening are for people; anything else is a fault of the program and keeps its stack. */

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Assembly } from '../../runner/assemble/index.ts';
 import { type ListedItem, planFingerprint, type SourcePlan, type Verdict } from '../../runner/execute/index.ts';
+import { hiddenIn } from '../../runner/secrets.ts';
 import { forPeople, openSourcesToLook, openToLook } from './assembly.ts';
 import type { PipelineObjects } from './objects.ts';
 import type { Environment } from './secrets.ts';
@@ -42,7 +43,7 @@ export async function preview(objects: PipelineObjects, environment: Environment
 
 async function previewAll(objects: PipelineObjects, environment: Environment, cacheDir: string) {
   const assembly = await openToLook(objects, environment);
-  const { sources, close } = openSourcesToLook(objects, environment, cacheDir);
+  const { sources, hide, close } = openSourcesToLook(objects, environment, cacheDir);
   try {
     const previews: SourcePreview[] = [];
     for (const [name, { source, deleteGuard }] of sources) {
@@ -51,6 +52,8 @@ async function previewAll(objects: PipelineObjects, environment: Environment, ca
       previews.push(await (isFirst ? previewFirst(name, list) : previewSource(assembly, name, list, deleteGuard)));
     }
     return previews;
+  } catch (error) {
+    throw hiddenIn(error, hide);
   } finally {
     await close();
     await assembly?.close();

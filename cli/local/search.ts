@@ -4,6 +4,7 @@ import { openStores } from '../../runner/assemble/index.ts';
 import { systemClock } from '../../runner/clock.ts';
 import { NothingIndexed } from '../../runner/database/index.ts';
 import type { Target } from '../../runner/execute/index.ts';
+import { hiddenIn, type ReadSecret, Secrets } from '../../runner/secrets.ts';
 import { openStepHost } from '../../runner/steps/index.ts';
 import { CommandError } from '../exit.ts';
 import { type Answer, answersOf } from './answers.ts';
@@ -21,13 +22,14 @@ export interface Question {
 export async function search(objects: PipelineObjects, question: Question): Promise<readonly Answer[]> {
   const { label, folders, pipeline } = objects;
   const { spec } = pipeline.value;
+  const secrets = new Secrets(secretsOf(objects, process.env));
   try {
-    const secret = secretsOf(objects, process.env);
+    const secret = secrets.read;
     const options = { pipeline: label, folders, clock: systemClock, secret, readOnly: true, epoch: 'next' as const };
     const stores = await openStores(spec, options);
     try {
       const target = targetFor(stores.targets, question.target, label);
-      const vector = await questionVector(objects, target.name, question.text);
+      const vector = await questionVector(objects, target.name, question.text, secret);
       const hits = await target.search!({ text: question.text, limit: question.limit, ...(vector && { vector }) });
       return answersOf(hits, label);
     } finally {
@@ -36,7 +38,7 @@ export async function search(objects: PipelineObjects, question: Question): Prom
   } catch (error) {
     if (error instanceof NothingIndexed)
       throw new CommandError(`Pipeline ${label}: nothing was indexed yet; run fairlead dev first`);
-    throw forPeople(error, label);
+    throw forPeople(hiddenIn(error, secrets.hide), label);
   }
 }
 
@@ -57,10 +59,11 @@ async function questionVector(
   objects: PipelineObjects,
   target: string,
   text: string,
+  secret: ReadSecret,
 ): Promise<Float32Array | undefined> {
   const embed = embedBefore(objects, target);
   if (embed === undefined || widthOf(objects, target) === undefined) return undefined;
-  const steps = openStepHost({ clock: systemClock, secret: secretsOf(objects, process.env), threads: 1 });
+  const steps = openStepHost({ clock: systemClock, secret, threads: 1 });
   try {
     const width = widthOf(objects, target);
     const embedder = await steps.openQueryEmbedder(embed, width === undefined ? {} : { vectorDimensions: width });

@@ -1,11 +1,6 @@
 // Where secret values come from on one machine: the named variable, or, for a key of a Secret, a variable named after both.
+import type { SecretFrom } from '../../runner/secrets.ts';
 import { CommandError } from '../exit.ts';
-
-/** Reference to a secret value, as it stands in an object. */
-export interface SecretFrom {
-  readonly secretKeyRef?: { readonly name: string; readonly key: string } | undefined;
-  readonly env?: string | undefined;
-}
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -6,5 +6,4 @@ export {
   type NamedSource,
   openSources,
 } from './pipeline.ts';
-export type { ReadSecret, SecretFrom } from './secret.ts';
 export { openStores, type StoreOptions, type Stores } from './stores.ts';

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import type { LiveSourceSpec, PipelineSpec } from '../../crds/schema/index.ts';
 import type { Clock } from '../clock.ts';
 import type { PipelinePlan, SourcePlan, Step } from '../execute/index.ts';
+import { type Hide, hiddenIn, type ReadSecret, Secrets } from '../secrets.ts';
 import { openSource } from '../sources/index.ts';
 import { openStepHost, type StepHost } from '../steps/index.ts';
 import type { Folders } from './names.ts';
 import { planOf } from './plan.ts';
-import type { ReadSecret } from './secret.ts';
 import { openStores, type Stores } from './stores.ts';
 
 export interface AssembleOptions {
@@ -42,17 +42,21 @@ export interface Assembly {
   readonly plan: PipelinePlan;
   readonly sources: ReadonlyMap<string, SourcePlan>;
   readonly steps: StepHost;
+  /** Takes the values of its secrets out of a text. */
+  readonly hide: Hide;
   /** Closes everything, the state last. */
   close(): Promise<void>;
 }
 
 export async function assemble(options: AssembleOptions): Promise<Assembly> {
   const open = new Opened();
+  const secrets = new Secrets(options.secret);
+  secrets.rememberVariables(process.env);
   try {
-    return await assembleInto(open, options);
+    return { ...(await assembleInto(open, { ...options, secret: secrets.read })), hide: secrets.hide };
   } catch (error) {
     await open.close();
-    throw error;
+    throw hiddenIn(error, secrets.hide);
   }
 }
 
@@ -70,7 +74,7 @@ class Opened {
   }
 }
 
-async function assembleInto(open: Opened, options: AssembleOptions): Promise<Assembly> {
+async function assembleInto(open: Opened, options: AssembleOptions): Promise<Omit<Assembly, 'hide'>> {
   const { pipeline, spec, folders, clock, secret, epoch, threads } = options;
   const readOnly = options.readOnly ?? false;
   const stores = open.add(await openStores(spec, { pipeline, folders, clock, secret, readOnly, epoch }));
@@ -93,9 +97,10 @@ async function assembleInto(open: Opened, options: AssembleOptions): Promise<Ass
 type SourceOptions = Pick<AssembleOptions, 'sources' | 'folders' | 'cacheDir' | 'clock' | 'secret'>;
 
 /** Opens only the sources, for looking at what they list. */
-export function openSources(options: SourceOptions): Pick<Assembly, 'sources' | 'close'> {
+export function openSources(options: SourceOptions): Pick<Assembly, 'sources' | 'hide' | 'close'> {
   const open = new Opened();
-  return { sources: sourcePlans(open, options), close: () => open.close() };
+  const { read, hide } = new Secrets(options.secret);
+  return { sources: sourcePlans(open, { ...options, secret: read }), hide, close: () => open.close() };
 }
 
 const sourcePlans = (open: Opened, options: SourceOptions): ReadonlyMap<string, SourcePlan> =>

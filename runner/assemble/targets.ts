@@ -5,9 +5,9 @@ import { type PipelineSpec, type TargetSpec, targetOf } from '../../crds/schema/
 import type { Clock } from '../clock.ts';
 import type { Target } from '../execute/index.ts';
 import { StepError } from '../sdk/index.ts';
+import type { ReadSecret } from '../secrets.ts';
 import { JsonlTarget, PostgresTarget, SqliteTarget } from '../targets/index.ts';
 import { absolute, type Folders, targetFile } from './names.ts';
-import type { ReadSecret } from './secret.ts';
 
 export interface TargetOptions {
   readonly clock: Clock;

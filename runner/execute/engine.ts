@@ -9,10 +9,12 @@
 //   E6. A failed run keeps the old rows and stops no other.
 //   E7. A cancelled run ends at once, loses nothing, and leaves its work in the list.
 //   E8. Killed at any moment and started again, the engine ends with the rows of a run that was never killed.
+//   E9. What leaves the engine in words for people (ends of runs, failures and updates in the state, notes) went through `hide`.
 import type { Clock } from '../clock.ts';
 import type { CardGrant, FencingToken, RunNumber, Runner, RunOrder, RunOutcome, Uplink } from '../protocol/index.ts';
 import { NO_COUNTS } from '../protocol/index.ts';
 import type { Progress } from '../sdk/index.ts';
+import type { Hide } from '../secrets.ts';
 import { afterThisCode, afterThisTurn, Batcher } from './batch.ts';
 import { CardDesk } from './cards.ts';
 import { Choice } from './choice.ts';
@@ -57,6 +59,8 @@ export interface EngineOptions {
   readonly adopted?: readonly Pick<Target, 'sweep'>[];
   /** False: the process ends with its updates, so that what user code mounted to live on runs once in each cycle instead. Default true. */
   readonly livesOn?: boolean;
+  /** Takes secrets out of texts (E9). Absent: the Pipeline has none. */
+  readonly hide?: Hide;
 }
 
 /** How far one run is, as its user code says. */
@@ -146,8 +150,9 @@ export class Engine implements Runner {
     this.#tell(run, outcome);
   }
 
-  #tell(run: Run, outcome: RunOutcome): void {
-    const { uplink, choice, meter } = this.#services;
+  #tell(run: Run, ended: RunOutcome): void {
+    const { uplink, choice, meter, hide } = this.#services;
+    const outcome = hidden(ended, hide);
     if (run.times === undefined) uplink.exited(run.number, outcome);
     else uplink.exited(run.number, outcome, choice.traceOf(run.order, run.times, outcome));
     const stats = meter.take(this.#runs.size === 0);
@@ -196,6 +201,7 @@ function servicesOf(options: EngineOptions): Services {
   const { state, clock } = options;
   const plan = compilePlan(options.plan);
   const meter = new Meter(clock);
+  const hide = options.hide ?? ((text) => text);
   const services: Services = {
     state,
     uplink: NOBODY,
@@ -219,7 +225,8 @@ function servicesOf(options: EngineOptions): Services {
       }),
       targets: plan.targets.filter((target) => target.keepsVectors),
     },
-    notes: new Notes(),
+    notes: new Notes(hide),
+    hide,
     choice: new Choice(),
     meter,
     live: { isOn: options.livesOn ?? true, resumed: new Set() },
@@ -232,6 +239,13 @@ function servicesOf(options: EngineOptions): Services {
     cards: new CardDesk(() => services.uplink, clock),
   };
   return services;
+}
+
+/** E9. */
+function hidden(outcome: RunOutcome, hide: Hide): RunOutcome {
+  if (outcome.kind === 'cancelled') return { ...outcome, why: hide(outcome.why) };
+  if (outcome.kind !== 'failed' && outcome.kind !== 'parked') return outcome;
+  return { ...outcome, error: { ...outcome.error, message: hide(outcome.error.message) } };
 }
 
 /** Losing what was computed costs time, never rows. */

@@ -327,7 +327,7 @@ export class ItemRun {
       item: { source: this.#source, key: this.#key, version },
       settles: wanted.settles,
       status,
-      error: error.step === undefined ? error.message : `${error.step}: ${error.message}`,
+      error: this.#services.hide(error.step === undefined ? error.message : `${error.step}: ${error.message}`),
       losses: wanted.losses,
     } as const;
     try {

@@ -1,5 +1,6 @@
 // Facts about items that are no errors, for people: the first few of each source, and how many more there were.
 import type { Item } from '../sdk/index.ts';
+import type { Hide } from '../secrets.ts';
 
 const NOTES_MAX = 20;
 
@@ -9,12 +10,17 @@ interface Noted {
 }
 
 export class Notes {
+  readonly #hide: Hide;
   readonly #bySource = new Map<string, Noted>();
+
+  constructor(hide: Hide) {
+    this.#hide = hide;
+  }
 
   add({ source, key }: Item, text: string): void {
     const noted = this.#bySource.get(source) ?? { texts: [], more: 0 };
     this.#bySource.set(source, noted);
-    if (noted.texts.length < NOTES_MAX) noted.texts.push(`${key}: ${text}`);
+    if (noted.texts.length < NOTES_MAX) noted.texts.push(`${key}: ${this.#hide(text)}`);
     else noted.more += 1;
   }
 

@@ -1,6 +1,7 @@
 // What all runs of an engine share.
 import type { Clock } from '../clock.ts';
 import type { Uplink } from '../protocol/index.ts';
+import type { Hide } from '../secrets.ts';
 import type { Batcher } from './batch.ts';
 import type { CardDesk } from './cards.ts';
 import type { Choice } from './choice.ts';
@@ -44,6 +45,8 @@ export interface Services {
   readonly sweeper: Sweeper;
   readonly lostRows: LostRows;
   readonly notes: Notes;
+  /** Takes secrets out of texts for people. */
+  readonly hide: Hide;
   /** Which traced runs tell where their time went. */
   readonly choice: Choice;
   readonly meter: Meter;

@@ -30,7 +30,12 @@ export class UpdateBook {
       const message = messageOf(outcome);
       const counts = this.#tally?.counts ?? ('counts' in outcome ? outcome.counts : NO_COUNTS);
       const result = updateResult(outcome);
-      await this.#save({ result, counts, endedAtMs, ...(message === undefined ? {} : { message }) });
+      await this.#save({
+        result,
+        counts,
+        endedAtMs,
+        ...(message === undefined ? {} : { message: this.#services.hide(message) }),
+      });
     } catch {
       return;
     }

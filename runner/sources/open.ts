@@ -2,8 +2,9 @@
 import type { Clock } from '../clock.ts';
 import type { Source } from '../execute/index.ts';
 import { StepError } from '../sdk/index.ts';
+import type { ReadSecret } from '../secrets.ts';
 import { LazySource, LazyWatchedSource } from './common/lazy.ts';
-import type { DirectorySpec, GitSpec, HttpSpec, PostgresSpec, PushSpec, S3Spec, SecretFrom } from './common/spec.ts';
+import type { DirectorySpec, GitSpec, HttpSpec, PostgresSpec, PushSpec, S3Spec } from './common/spec.ts';
 import { directorySettings } from './directory/settings.ts';
 import { DirectorySource } from './directory/source.ts';
 import { openGit } from './git/open.ts';
@@ -33,7 +34,7 @@ export interface SourceOptions {
   /** Where relative paths of the spec start. */
   readonly baseDir: string;
   /** Value of a secret, read anew at each call, so that a rotated one is picked up. Throws a message for people that names the reference. */
-  readonly secret: (from: SecretFrom) => Promise<string>;
+  readonly secret: ReadSecret;
 }
 
 /** Opens a source. Nothing outside is touched before its first listing. Throws StepError (`invalid`) for a spec that cannot work. */

@@ -3,7 +3,6 @@ export {
   type OwnStepSpec,
   openStepHost,
   type QueryEmbedder,
-  type SecretFrom,
   type StepHost,
   type StepHostOptions,
   type StepOptions,

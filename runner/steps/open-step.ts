@@ -3,13 +3,13 @@ import {
   DEFAULT_STEP_TIMEOUT,
   durationMs,
   type EmbedSpec,
-  type EndpointSpec,
   type ModuleSpec,
   type StepSpec,
 } from '../../crds/schema/index.ts';
 import type { Clock } from '../clock.ts';
 import type { Step, UserModule } from '../execute/index.ts';
 import { StepError } from '../sdk/index.ts';
+import { type ReadSecret, Secrets } from '../secrets.ts';
 import { openEmbed } from './embed/embed-step.ts';
 import type { Embedder } from './embed/embedder.ts';
 import { OpenaiEmbedder } from './embed/openai-embedder.ts';
@@ -22,12 +22,9 @@ import { openRead } from './read/read-step.ts';
 import { openSplit } from './split/split-step.ts';
 import { openWorkerPool, type WorkerPool } from './workers/pool.ts';
 
-export type SecretFrom = NonNullable<EndpointSpec['keyFrom']>;
-
 export interface StepHostOptions {
   readonly clock: Clock;
-  /** Value of a secret, read anew at each use. Throws a message for people that names the reference. */
-  readonly secret: (from: SecretFrom) => Promise<string>;
+  readonly secret: ReadSecret;
   /** Where relative paths of `exec` begin; default: the working directory of the process. */
   readonly baseDir?: string;
   /** Environment that programs of `exec` inherit; default: that of the process. */
@@ -72,7 +69,12 @@ export function openStepHost(options: StepHostOptions): StepHost {
     ...(options.threads === undefined ? {} : { threads: options.threads }),
   });
   const { clock, secret, baseDir = process.cwd(), env = process.env } = options;
-  const shared: Shared = { pool, endpoints: new Endpoints(options), exec: { clock, secret, baseDir, env } };
+  const secrets = new Secrets(secret);
+  const shared: Shared = {
+    pool,
+    endpoints: new Endpoints({ clock, secrets }),
+    exec: { clock, secrets, baseDir, env },
+  };
   let loader: ModuleLoader | undefined;
   return {
     openStep: (spec, own = {}) => openStep(spec, shared, own),

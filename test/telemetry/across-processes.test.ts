@@ -75,10 +75,14 @@ metadata: {name: docs, namespace: default}
 spec:
   state: {sqlite: {}}
   maxInflightComponents: 4
-  runners: [{name: cpu, slots: 8}]
+  runners: [{name: cpu, slots: 8, gpus: 1}]
   component:
     steps:
       - read: {}
+      - exec: {command: [node, program.mjs]}
+        gpu: 500m
+        batch: {maxSize: 4}
+        retry: {attempts: 1}
       - embed: {openai: {url: "${model}", model: m}}
         batch: {maxSize: 1}
         retry: {attempts: 1}
@@ -95,16 +99,30 @@ spec:
 `;
 }
 
+/** A program that gives back what it gets. */
+const PROGRAM = `
+process.stdin.on('data', (lines) => {
+  for (const line of String(lines).trim().split('\\n')) {
+    const { id, calls } = JSON.parse(line);
+    process.stdout.write(JSON.stringify({ id, results: calls.map(({ elements }) => ({ elements })) }) + '\\n');
+  }
+});
+`;
+
 const nameOf = ({ name, attributes, error }: ReceivedSpan): string => {
   const key = name === 'run item' ? ` ${attributes['fairlead.item.key']}` : '';
   return `${name}${key}${error === undefined ? '' : ' (failed)'}`;
 };
+
+/** Calls of several runs may share one batch, and the run that opened it holds the card. */
+const EXEC = ['step exec', ['call']];
 
 test('an update is one whole tree of spans, across an operator, a runner, and an operator that was killed in the middle', async () => {
   const folder = temporaryFolder();
   mkdirSync(join(folder, 'src'));
   for (const text of ['good', 'bad', 'slow']) writeFileSync(join(folder, 'src', `${text}.txt`), `a ${text} file`);
   const [receiver, model, port] = await Promise.all([openReceiver(), openModel(), freePort()]);
+  writeFileSync(join(folder, 'program.mjs'), PROGRAM);
   writeFileSync(join(folder, 'fairlead.yaml'), objects(model.url));
   const otel = {
     OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
@@ -116,7 +134,10 @@ test('an update is one whole tree of spans, across an operator, a runner, and an
   await first.sees(/listens on/);
   const keys = join(folder, '.fairlead', 'operator');
   const link = ['--operator', `https://${HOST}:${port}`, '--ca', join(keys, 'tls.crt'), '--token', join(keys, 'token')];
-  const runner = start(['runner', ...link, '--pipeline', 'default/docs', '--class', 'cpu', '--slots', '8'], folder);
+  const runner = start(
+    ['runner', ...link, '--pipeline', 'default/docs', '--class', 'cpu', '--slots', '8', '--gpus', '1'],
+    folder,
+  );
   runner.done.catch(() => {});
 
   await model.isAsked;
@@ -129,20 +150,32 @@ test('an update is one whole tree of spans, across an operator, a runner, and an
   model.release();
 
   const root = await receiver.receives(({ name }) => name === 'update cycle');
-  // How long items waited for a slot depends on the machine; that the root waited for the runner does not.
-  const withoutWaits = receiver.spans.filter(({ name }) => name !== 'wait');
+  // How long items waited for a slot, and which calls shared a batch, depends on the machine; that the root waited for the runner does not.
+  const withoutWaits = receiver.spans.filter(({ name }) => name !== 'wait' && !name.startsWith('card '));
   expect(shapeOf(withoutWaits, root.traceId, nameOf)).toEqual([
     [
       'update cycle',
       [
         'run cycle',
         ['list'],
-        ['run item bad.txt (failed)', ['read'], ['step embed (failed)', ['call (failed)']], ['step read']],
-        ['run item good.txt', ['commit'], ['read'], ['step embed', ['call']], ['step read']],
-        ['run item slow.txt', ['commit'], ['read'], ['step embed', ['call']], ['step read']],
+        ['run item bad.txt (failed)', ['read'], ['step embed (failed)', ['call (failed)']], EXEC, ['step read']],
+        ['run item good.txt', ['commit'], ['read'], ['step embed', ['call']], EXEC, ['step read']],
+        ['run item slow.txt', ['commit'], ['read'], ['step embed', ['call']], EXEC, ['step read']],
       ],
     ],
   ]);
+  const called = receiver.spans.filter(({ name, traceId }) => name === 'step exec' && traceId === root.traceId);
+  const stepIds = new Set(called.map(({ spanId }) => spanId));
+  for (const name of ['card wait', 'card hold']) {
+    const held = receiver.spans.filter((span) => span.name === name && span.traceId === root.traceId);
+    expect(held.length, `${name}: for each batch of calls`).toBeGreaterThan(0);
+    for (const { parentSpanId, attributes } of held) {
+      expect(stepIds, `${name} stands below its step`).toContain(parentSpanId);
+      expect(attributes['fairlead.card.milli']).toBe(500);
+    }
+  }
+  const calls = receiver.spans.filter(({ name, parentSpanId }) => name === 'call' && stepIds.has(parentSpanId ?? ''));
+  expect(calls.map(({ attributes }) => attributes['process.executable.name'])).toEqual(['node', 'node', 'node']);
   const rootWait = receiver.spans.find(({ name, parentSpanId }) => name === 'wait' && parentSpanId === root.spanId);
   expect(rootWait?.attributes['fairlead.queue.wait']).toBeGreaterThan(0);
   expect(root.attributes).toMatchObject({

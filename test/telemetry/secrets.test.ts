@@ -1,191 +1,154 @@
-// No secret leaves: secrets are planted in every step and source that takes one, everything that uses them fails, far sides even echo them, and then
-// all that the operator and its runner say is searched: logs, status, failures, metrics, traces here and over OTLP, the records in the state.
-import { once } from 'node:events';
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+// No secret leaves: secrets are planted in every step, source, state and target that takes one, everything that uses them fails, far sides even
+// repeat them, user code prints them, and then all that comes out is searched: logs, status, failures, events, metrics, traces here and over OTLP,
+// the decision log, the page's data, the records in the state, and what commands say.
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, test } from 'vitest';
-import { type RunningCommand, startCommand } from '../support/command.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { UpdateRecord } from '../../operator/host/index.ts';
+import { updateNote } from '../../operator/reconcile/index.ts';
+import { command, type RunningCommand, startCommand } from '../support/command.ts';
 import { eventually } from '../support/eventually.ts';
 import { temporaryFolder } from '../support/temporary.ts';
+import { databasesBelow, type FarSide, openFarSide, type Planted, plant, secretOf, shownIn } from './planted.ts';
 import { openReceiver } from './receiver.ts';
 
 const running: RunningCommand[] = [];
-const servers: Server[] = [];
-
 afterAll(async () => {
   for (const { process } of running) process.kill('SIGTERM');
   await Promise.all(running.map(({ done }) => done));
-  for (const server of servers) server.close();
 });
 
-/** Each is found by its own name, wherever it shows. */
-const SECRETS = ['embed', 'extract', 'exec', 'git', 'http', 's3id', 's3secret', 'postgres', 'push'].map(
-  (name) => `planted-${name}-5ecre7`,
-);
-const secretOf = (name: string): string => `planted-${name}-5ecre7`;
+const WORKING = ['files', 'git', 'ssh', 'site', 'bucket', 'tickets'];
 
-/** Refuses everything but the extraction of what is to be embedded, and says what it was shown: headers and address. */
-async function echoingServer(): Promise<string> {
-  const server = createServer((request, response) => {
-    let body = '';
-    request.on('data', (part) => {
-      body += part;
-    });
-    request.on('end', () => {
-      const isExtraction = request.url?.endsWith('/chat/completions') === true && body.includes('embed.txt');
-      const choices = [{ message: { content: '{"purpose": "none"}' } }];
-      const message = JSON.stringify({ headers: request.headers, url: request.url });
-      response
-        .writeHead(isExtraction ? 200 : 401, { 'content-type': 'application/json' })
-        .end(JSON.stringify(isExtraction ? { choices } : { error: { message } }));
-    });
-  }).listen(0, '127.0.0.1');
-  servers.push(server);
-  await once(server, 'listening');
-  return `127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
-
-const PROGRAM = `
-process.stderr.write('my token is ' + process.env.TOKEN + '\\n');
-process.stdin.on('data', (line) => {
-  const { id, item } = JSON.parse(line);
-  const text = item.key === 'exec.txt' ? { error: 'token ' + process.env.TOKEN + ' was refused' } : { elements: [{ text: item.key }] };
-  process.stdout.write(JSON.stringify({ id, ...text }) + '\\n');
-});
-`;
-
-const from = (name: string): string => `{secretKeyRef: {name: ${name}, key: value}}`;
-
-function objects(host: string): string {
-  const source = (name: string, spec: string) => `
----
-apiVersion: fairlead.dev/v1alpha1
-kind: LiveSource
-metadata: {name: ${name}, namespace: default}
-spec:
-  pipelineRef: {name: docs}
-  source: ${spec}
-  interval: 1h
-`;
-  const secrets: Record<string, string> = Object.fromEntries(
-    ['embed', 'extract', 'exec', 'git', 'http', 's3id', 's3secret', 'push'].map((name) => [name, secretOf(name)]),
-  );
-  secrets.postgres = `postgres://user:${secretOf('postgres')}@${host}/db`;
-  const secret = Object.entries(secrets).map(
-    ([name, value]) => `
----
-apiVersion: v1
-kind: Secret
-metadata: {name: ${name}, namespace: default}
-stringData: {value: "${value}"}
-`,
-  );
-  return [
-    `
-apiVersion: fairlead.dev/v1alpha1
-kind: Pipeline
-metadata: {name: docs, namespace: default}
-spec:
-  state: {sqlite: {}}
-  runners: [{name: cpu, slots: 16}]
-  component:
-    steps:
-      - read: {}
-      - exec: {command: [node, program.mjs], envFrom: [{name: TOKEN, from: ${from('exec')}}]}
-        retry: {attempts: 1}
-      - extract:
-          openai: {url: "http://${host}/v1", model: m, keyFrom: ${from('extract')}}
-          instructions: Say it.
-          schema: {type: object, properties: {purpose: {type: string}}, required: [purpose]}
-        retry: {attempts: 1}
-      - embed: {openai: {url: "http://${host}/v1", model: m, keyFrom: ${from('embed')}}}
-        retry: {attempts: 1}
-      - export: {target: rows}
-  targets: [{name: rows, sqlite: {table: rows, vector: {dimensions: 4}}}]
-`,
-    ...secret,
-    source('files', '{directory: {path: src}}'),
-    source('git', `{git: {url: "http://${host}/repo.git", auth: {username: git, tokenFrom: ${from('git')}}}}`),
-    source('site', `{http: {list: ["http://${host}/a.txt"], tokenFrom: ${from('http')}}}`),
-    source(
-      'bucket',
-      `{s3: {bucket: bucket, endpoint: "http://${host}", pathStyle: true, region: r, accessKeyIdFrom: ${from('s3id')}, secretAccessKeyFrom: ${from('s3secret')}}}`,
-    ),
-    source('tickets', `{postgres: {urlFrom: ${from('postgres')}, table: t, key: [id], content: body}}`),
-    source('hook', `{push: {secretFrom: ${from('push')}}}`).replace('pipelineRef', 'mode: Watch\n  pipelineRef'),
-  ].join('');
-}
-
-/** All files below a folder, as text. */
-function filesBelow(folder: string): string[] {
-  return readdirSync(folder).flatMap((name) => {
-    const path = join(folder, name);
-    return statSync(path).isDirectory() ? filesBelow(path) : [readFileSync(path, 'latin1')];
+/** What one life of an operator with its runners let out, by where it was found. */
+async function lifeOf(folder: string, { docs, env }: Planted): Promise<Record<string, string>> {
+  const receiver = await openReceiver();
+  const args = [
+    'operator',
+    '--standalone',
+    '-f',
+    docs,
+    '--port',
+    '0',
+    '--start-runners',
+    '1',
+    '--decision-log',
+    'decisions',
+  ];
+  const operator = startCommand(args, {
+    cwd: folder,
+    env: {
+      ...env,
+      OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
+      OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+      OTEL_BSP_SCHEDULE_DELAY: '50',
+      FAIRLEAD_LOG_LEVEL: 'debug',
+    },
   });
-}
-
-test('planted secrets show in no log, status, failure, metric, trace or record', async () => {
-  const folder = temporaryFolder();
-  mkdirSync(join(folder, 'src'));
-  for (const name of ['exec', 'extract', 'embed']) writeFileSync(join(folder, 'src', `${name}.txt`), name);
-  writeFileSync(join(folder, 'program.mjs'), PROGRAM);
-  const [host, receiver] = await Promise.all([echoingServer(), openReceiver()]);
-  writeFileSync(join(folder, 'fairlead.yaml'), objects(host));
-  const args = ['operator', '--standalone', '-f', 'fairlead.yaml', '--port', '0', '--start-runners', '1'];
-  const env = {
-    OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
-    OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
-    OTEL_BSP_SCHEDULE_DELAY: '50',
-    FAIRLEAD_LOG_LEVEL: 'debug',
-  };
-  const operator = startCommand(args, { cwd: folder, env });
   running.push(operator);
   await operator.sees(/API and dashboard/);
   const { url } = JSON.parse(readFileSync(join(folder, '.fairlead', 'operator', 'api.json'), 'utf8')) as {
     url: string;
   };
   const text = async (path: string): Promise<string> => await (await fetch(`${url}${path}`)).text();
-  const updates = async () =>
-    (
-      JSON.parse(await text('/api/v1/pipelines/default/docs/updates')) as {
-        updates: { source?: string; result: string; name: string }[];
-      }
-    ).updates;
+  const pipeline = '/api/v1/pipelines/default/docs';
+  const updates = async () => (JSON.parse(await text(`${pipeline}/updates`)) as { updates: UpdateRecord[] }).updates;
   const ended = await eventually(
     updates,
-    (all) =>
-      ['files', 'git', 'site', 'bucket', 'tickets'].every((source) =>
-        all.some((update) => update.source === source && update.result !== 'Running'),
-      ),
+    (all) => WORKING.every((source) => all.some((update) => update.source === source && update.result !== 'Running')),
     'every source has ended an update',
     150_000,
   );
-  const said = [
-    ...(await Promise.all(ended.map(({ name }) => text(`/api/v1/pipelines/default/docs/updates/${name}`)))),
-    ...(await Promise.all(['/api/v1/overview', '/metrics', '/api/v1/pipelines/default/docs/failures'].map(text))),
+  const traces = await Promise.all(ended.map(({ name }) => text(`${pipeline}/updates/${name}`)));
+  const whys = await Promise.all(ended.map(({ name }) => text(`${pipeline}/why?subject=${name}`)));
+  const [overview, metrics, failures] = await Promise.all(
+    ['/api/v1/overview', '/metrics', `${pipeline}/failures`].map(text),
+  );
+  const commands = [
+    ['status', '-o', 'yaml'],
+    ['updates', '-o', 'yaml'],
+    ['quarantine', '-f', docs],
+    ['trace', ended[0]!.name],
   ];
+  const said = await Promise.all(commands.map((each) => command(each, { cwd: folder, env })));
   operator.process.kill('SIGTERM');
   const { stdout, stderr } = await operator.done;
   await receiver.close();
-  expect(
-    ended.some(({ result }) => result === 'Failed'),
-    'secrets were used, and refused',
-  ).toBe(true);
-  for (const step of ['exec', 'extract', 'embed'])
-    expect(said.join(), 'failures are told').toContain(`"step":"${step}"`);
-  const everything: Record<string, string> = {
-    log: stdout + stderr,
-    'status, failures, metrics and traces': said.join('\n'),
+  return {
+    'the log of operator and runners': stdout + stderr,
+    'status, as the dashboard draws it': overview!,
+    failures: failures!,
+    metrics: metrics!,
+    'updates with their traces': traces.join('\n'),
+    'why something waits': whys.join('\n'),
+    'events of updates': JSON.stringify(ended.map((record) => updateNote({ record, wasFailing: true, isSeen: true }))),
     'traces over OTLP': JSON.stringify(receiver.spans),
-    'state and rows': filesBelow(join(folder, '.fairlead'))
-      .filter((content) => content.includes('SQLite format'))
-      .join('\n'),
+    'the decision log': readFileSync(join(folder, 'decisions', 'default.docs.jsonl'), 'utf8'),
+    'state and rows': databasesBelow(join(folder, '.fairlead')).join('\n'),
+    'what commands say of it': said.map((result) => result.stdout + result.stderr).join('\n'),
   };
-  expect(receiver.spans.length).toBeGreaterThan(0);
-  const shown = Object.entries(everything).flatMap(([where, content]) =>
-    SECRETS.filter((secret) => content.includes(secret)).map((secret) => `${secret} in ${where}`),
-  );
-  expect(shown).toEqual([]);
-}, 200_000);
+}
+
+describe('planted secrets', () => {
+  const folder = temporaryFolder();
+  let farSide: FarSide;
+  let planted: Planted;
+  let found: Record<string, string>;
+
+  beforeAll(async () => {
+    farSide = await openFarSide();
+    planted = plant(folder, farSide.host);
+    found = await lifeOf(folder, planted);
+  }, 240_000);
+  afterAll(() => farSide?.close());
+
+  test('were used: the far side was shown them, and user code found them', () => {
+    const shown = shownIn(farSide.seen.join('\n'));
+    expect(shown).toEqual(
+      expect.arrayContaining((['embed', 'extract', 'header', 'git', 'http', 's3id'] as const).map(secretOf)),
+    );
+    const log = found['the log of operator and runners'];
+    expect(log, 'user code printed, and what it printed was hidden').toMatch(
+      /environment .*PLANTED_TOKEN[\\"]+:[\\"]+\*\*\*/,
+    );
+    const events = JSON.parse(found['events of updates']!) as { note: string }[];
+    expect(events.find(({ note }) => note.includes('Update ssh-'))?.note, 'ssh said its key').toContain('***');
+    for (const step of ['module', 'exec', 'extract', 'embed']) expect(found.failures).toContain(`"step":"${step}"`);
+    expect(found['traces over OTLP']).toContain('update cycle');
+  });
+
+  for (const where of [
+    'the log of operator and runners',
+    'status, as the dashboard draws it',
+    'failures',
+    'metrics',
+    'updates with their traces',
+    'why something waits',
+    'events of updates',
+    'traces over OTLP',
+    'the decision log',
+    'state and rows',
+    'what commands say of it',
+  ])
+    test(`show nowhere in ${where}`, () => {
+      expect(found[where]).not.toBe('');
+      expect(shownIn(found[where]!)).toEqual([]);
+    });
+
+  for (const args of [['plan'], ['query', 'harbour'], ['verify'], ['dev', '--once'], ['quarantine']])
+    test(`show nowhere in the errors of fairlead ${args[0]} on stores that refuse`, async () => {
+      const [name = '', ...rest] = args;
+      const { code, stdout, stderr } = await command([name, '-f', planted.stored, ...rest], {
+        cwd: folder,
+        env: planted.env,
+      });
+      expect(code, stderr).not.toBe(0);
+      expect(stdout + stderr).not.toBe('');
+      expect(shownIn(stdout + stderr)).toEqual([]);
+    }, 60_000);
+
+  test('show nowhere in the errors of fairlead plan on sources that refuse', async () => {
+    const { stdout, stderr } = await command(['plan', '-f', planted.docs], { cwd: folder, env: planted.env });
+    expect(shownIn(stdout + stderr)).toEqual([]);
+  }, 60_000);
+});

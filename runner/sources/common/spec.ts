@@ -1,14 +1,11 @@
 // What a LiveSource's `spec.source` says, as far as this room reads it. The schema (`crds/schema`) defines the same fields for users;
 // these are the structural types that its objects satisfy.
+import type { SecretFrom } from '../../secrets.ts';
 
 /** Duration such as `30s`, in the form of the objects. */
 export type DurationText = string;
 
-/** Where a secret value comes from: exactly one of the two. */
-export interface SecretFrom {
-  readonly secretKeyRef?: { readonly name: string; readonly key: string } | undefined;
-  readonly env?: string | undefined;
-}
+export type { SecretFrom };
 
 /** Which files of a tree are items. Globs are matched against the path below the root; a folder that `exclude` matches is left out whole. */
 export interface FilterSpec {

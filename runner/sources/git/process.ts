@@ -5,6 +5,7 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import { StepError } from '../../sdk/index.ts';
+import type { Hide } from '../../secrets.ts';
 import { codeOf } from '../common/failure.ts';
 
 export interface GitContext {
@@ -15,8 +16,8 @@ export interface GitContext {
   /** Further settings in their order; a name may come twice. Never secrets. */
   readonly config?: readonly (readonly [name: string, value: string])[];
   readonly env?: Readonly<Record<string, string>>;
-  /** Texts that must not appear in a message. */
-  readonly secrets?: readonly string[];
+  /** Takes secrets out of messages. */
+  readonly hide?: Hide;
 }
 
 export type GitChild = ChildProcessByStdio<Writable, Readable, Readable>;
@@ -131,11 +132,7 @@ export async function git(args: readonly string[], context: GitContext, signal?:
 
 /** P1: the last lines of what git said, without secrets, user names in addresses and terminal signs. */
 export function cleaned(said: string, context: GitContext): string {
-  let text = said;
-  for (const secret of context.secrets ?? []) {
-    for (const form of [secret, encodeURIComponent(secret)]) if (form !== '') text = text.replaceAll(form, '***');
-  }
-  const lines = text
+  const lines = (context.hide?.(said) ?? said)
     .replace(/\/\/[^/@\s]+@/g, '//***@')
     .split(/[\r\n]+/)
     .map((line) =>

@@ -5,17 +5,18 @@
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { StepError } from '../../sdk/index.ts';
-import type { GitAuth, SecretFrom } from '../common/spec.ts';
+import { type ReadSecret, Secrets } from '../../secrets.ts';
+import type { GitAuth } from '../common/spec.ts';
 import type { GitContext } from './process.ts';
 
 export type GitLogin = GitAuth & { readonly username: string };
 
 export interface Lender {
   readonly cacheDir: string;
-  readonly secret: (from: SecretFrom) => Promise<string>;
+  readonly secret: ReadSecret;
 }
 
-type Loan = Pick<GitContext, 'config' | 'env' | 'secrets'>;
+type Loan = Pick<GitContext, 'config' | 'env' | 'hide'>;
 
 /** Runs `body` with what git needs for `url`. The secrets are read anew each time, so that a rotated one is picked up. */
 export async function withLogin<T>(
@@ -31,11 +32,13 @@ export async function withLogin<T>(
   const folder = await mkdtemp(join(lender.cacheDir, 'login-'));
   try {
     await chmod(folder, 0o700);
-    const token = login.tokenFrom && (await lender.secret(login.tokenFrom)).trim();
+    const secrets = new Secrets(lender.secret);
+    const token = login.tokenFrom && (await secrets.read(login.tokenFrom)).trim();
     const store = join(folder, 'credentials');
     if (token !== undefined) await writeFile(store, `${credentialLine(url, login.username, token)}\n`, { mode: 0o600 });
-    const env = { GIT_SSH_COMMAND: await sshCommand(folder, login, lender) };
-    return await body(token === undefined ? { env } : { env, secrets: [token], config: storeConfig(store) });
+    const env = { GIT_SSH_COMMAND: await sshCommand(folder, login, secrets) };
+    const { hide } = secrets;
+    return await body(token === undefined ? { env, hide } : { env, hide, config: storeConfig(store) });
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -55,15 +58,15 @@ function credentialLine(url: string, username: string, token: string): string {
   return `${protocol}//${encodeURIComponent(named === '' ? username : decodeURIComponent(named))}:${encodeURIComponent(token)}@${host}`;
 }
 
-async function sshCommand(folder: string, login: GitLogin, lender: Lender): Promise<string> {
+async function sshCommand(folder: string, login: GitLogin, secrets: Secrets): Promise<string> {
   const options = ['-o BatchMode=yes', '-o ConnectTimeout=30', '-o StrictHostKeyChecking=yes'];
   if (login.sshKeyFrom !== undefined) {
-    const key = (await lender.secret(login.sshKeyFrom)).trim();
+    const key = (await secrets.read(login.sshKeyFrom)).trim();
     await writeFile(join(folder, 'key'), `${key}\n`, { mode: 0o600 });
     options.push('-F none', '-o IdentitiesOnly=yes', `-i ${quoted(join(folder, 'key'))}`);
   }
   if (login.knownHostsFrom !== undefined) {
-    await writeFile(join(folder, 'known_hosts'), `${(await lender.secret(login.knownHostsFrom)).trim()}\n`, {
+    await writeFile(join(folder, 'known_hosts'), `${(await secrets.read(login.knownHostsFrom)).trim()}\n`, {
       mode: 0o600,
     });
     options.push(`-o ${quoted(`UserKnownHostsFile="${join(folder, 'known_hosts')}"`)}`);

@@ -2,16 +2,17 @@
 import { join } from 'node:path';
 import type { Clock } from '../../clock.ts';
 import { StepError } from '../../sdk/index.ts';
+import type { ReadSecret } from '../../secrets.ts';
 import { durationMs } from '../common/duration.ts';
 import { quantityBytes } from '../common/quantity.ts';
-import type { PushSpec, SecretFrom } from '../common/spec.ts';
+import type { PushSpec } from '../common/spec.ts';
 import { PushSource } from './source.ts';
 import { FolderPushStore, type PushStore } from './store.ts';
 
 export interface PushOpenOptions {
   readonly name: string;
   readonly clock: Clock;
-  readonly secret: (from: SecretFrom) => Promise<string>;
+  readonly secret: ReadSecret;
   /** Folder that lasts. */
   readonly keepDir?: string;
   /** Store that several runners share, instead of the folder. */

@@ -1,12 +1,13 @@
 // Makes the s3 source of a spec.
 import { S3Client } from '@aws-sdk/client-s3';
 import type { Source } from '../../execute/index.ts';
+import type { ReadSecret } from '../../secrets.ts';
 import { pathFilter } from '../common/filter.ts';
-import type { S3Spec, SecretFrom } from '../common/spec.ts';
+import type { S3Spec } from '../common/spec.ts';
 import { S3Source } from './source.ts';
 
 /** Without keys in the spec the client finds what the pod's own identity gives (web identity, container or instance role). */
-export function openS3(spec: S3Spec, options: { readonly secret: (from: SecretFrom) => Promise<string> }): Source {
+export function openS3(spec: S3Spec, options: { readonly secret: ReadSecret }): Source {
   const { accessKeyIdFrom, secretAccessKeyFrom, endpoint } = spec;
   const keys = accessKeyIdFrom && secretAccessKeyFrom;
   const credentials = async () => ({

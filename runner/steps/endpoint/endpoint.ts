@@ -11,6 +11,7 @@ import type { EndpointSpec } from '../../../crds/schema/index.ts';
 import type { Clock } from '../../clock.ts';
 import { callFor, type StepCalls } from '../../execute/index.ts';
 import { RateLimiter, StepError } from '../../sdk/index.ts';
+import { namesSecret, type Secrets } from '../../secrets.ts';
 import { EndpointError, refused } from './failure.ts';
 import { retryAfterMs } from './retry-after.ts';
 
@@ -33,8 +34,8 @@ export type EndpointSettings = Pick<EndpointSpec, 'url' | 'headers' | 'rateLimit
 
 export interface EndpointDeps {
   readonly clock: Clock;
-  /** Value of a secret, read anew at each call. */
-  readonly secret: (from: NonNullable<EndpointSpec['keyFrom']>) => Promise<string>;
+  /** Keys are read anew at each call. */
+  readonly secrets: Secrets;
 }
 
 export interface PostOptions {
@@ -97,6 +98,8 @@ export class Endpoint {
     const { requestsPerMinute, tokensPerMinute } = settings.rateLimit ?? {};
     this.#settings = settings;
     this.#deps = deps;
+    for (const [name, value] of Object.entries(settings.headers ?? {}))
+      if (namesSecret(name)) deps.secrets.remember(value);
     this.#onClose = onClose;
     const isLimited = requestsPerMinute !== undefined;
     const perSecond = isLimited ? requestsPerMinute / 60 : UNLIMITED_PER_SECOND;
@@ -151,10 +154,10 @@ export class Endpoint {
   }
 
   async #send(path: string, payload: string, options: PostOptions): Promise<unknown> {
-    const { clock, secret } = this.#deps;
+    const { clock, secrets } = this.#deps;
     const { keyFrom, headers, url } = this.#settings;
     const traceparent = options.calls?.[0]?.traceparent;
-    const key = keyFrom === undefined ? undefined : await secret(keyFrom);
+    const key = keyFrom === undefined ? undefined : await secrets.read(keyFrom);
     const limit = new AbortController();
     const stopTimer = clock.after(options.timeoutMs, () => limit.abort());
     try {
@@ -174,7 +177,7 @@ export class Endpoint {
       if (reply.statusCode >= 200 && reply.statusCode < 300) return this.#parsed(text);
       const waitMs = retryAfterMs(reply.headers, clock.nowMs());
       const refusal = { status: reply.statusCode, body: text, retryAfterMs: waitMs };
-      throw refused(this.name, refusal, key === undefined ? [] : [key]);
+      throw refused(this.name, refusal, secrets.hide);
     } catch (error) {
       throw this.#failure(error, options, limit.signal);
     } finally {

@@ -1,5 +1,6 @@
 // What an HTTP answer that is no success means for the step that asked.
 import { type FailureClass, StepError } from '../../sdk/index.ts';
+import type { Hide } from '../../secrets.ts';
 
 export interface Refusal {
   readonly status: number;
@@ -24,13 +25,9 @@ export class EndpointError extends StepError {
   }
 }
 
-/** The error for a refusal. `secrets` never stand in it, even where the server repeats them. */
-export function refused(
-  name: string,
-  { status, body, retryAfterMs }: Refusal,
-  secrets: readonly string[],
-): EndpointError {
-  const words = withoutSecrets(wordsOf(body), secrets).slice(0, WORDS_MAX);
+/** The error for a refusal. Servers repeat what they were shown, so `hide` takes secrets out of it. */
+export function refused(name: string, { status, body, retryAfterMs }: Refusal, hide: Hide): EndpointError {
+  const words = hide(wordsOf(body)).slice(0, WORDS_MAX);
   const failure = classOf(status, words);
   const said = words === '' ? '' : `: ${words}`;
   return new EndpointError(
@@ -80,8 +77,4 @@ function messageIn(body: string): string | undefined {
   if (typeof error === 'object' && error !== null && 'message' in error) return String(error.message);
   for (const candidate of [error, message, detail]) if (typeof candidate === 'string') return candidate;
   return undefined;
-}
-
-export function withoutSecrets(text: string, secrets: readonly string[]): string {
-  return secrets.reduce((clean, secret) => (secret === '' ? clean : clean.replaceAll(secret, '***')), text);
 }

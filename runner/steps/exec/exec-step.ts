@@ -1,10 +1,11 @@
 // The step `exec`: a program in any language that stays up and speaks one JSON object a line.
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { basename, resolve } from 'node:path';
 import { type BatchSpec, durationMs, type ExecSpec, quantityBytes } from '../../../crds/schema/index.ts';
 import type { Clock } from '../../clock.ts';
-import type { Step, StepContext } from '../../execute/index.ts';
+import { callFor, type Step, type StepContext } from '../../execute/index.ts';
+import { PROGRAM_CALL } from '../../protocol/index.ts';
 import {
   type BatchCall,
   type BatchedCalls,
@@ -13,6 +14,7 @@ import {
   RetryWithSmallerBatch,
   StepError,
 } from '../../sdk/index.ts';
+import type { Hide, Secrets } from '../../secrets.ts';
 import { estimateTokens } from '../endpoint/tokens.ts';
 import { Fleet } from './fleet.ts';
 import type { ProgramSettings } from './program.ts';
@@ -23,7 +25,7 @@ const VERSION = 'exec/1';
 
 export interface ExecDeps {
   readonly clock: Clock;
-  readonly secret: (from: NonNullable<ExecSpec['envFrom']>[number]['from']) => Promise<string>;
+  readonly secrets: Secrets;
   /** Where relative paths begin. */
   readonly baseDir: string;
   /** Environment of the runner. */
@@ -43,7 +45,7 @@ export async function openExec(settings: ExecSettings, deps: ExecDeps): Promise<
   const { spec, batch } = settings;
   const workingDir = resolve(deps.baseDir, spec.workingDir ?? '.');
   const fleet = new Fleet(programSettings(spec, workingDir, deps), spec.processes);
-  const runner = new ExecRunner(settings, fleet);
+  const runner = new ExecRunner(settings, fleet, deps.secrets.hide);
   return {
     identity: `${VERSION}:${JSON.stringify([await programIdentity(spec, workingDir), batch !== undefined])}`,
     run: (elements, context) => runner.run(elements, context),
@@ -54,12 +56,14 @@ export async function openExec(settings: ExecSettings, deps: ExecDeps): Promise<
 class ExecRunner {
   readonly #settings: ExecSettings;
   readonly #fleet: Fleet;
+  readonly #hide: Hide;
   readonly #batcher: BatchedCalls<ExecCall, ExecResult, StepContext>;
 
-  constructor(settings: ExecSettings, fleet: Fleet) {
+  constructor(settings: ExecSettings, fleet: Fleet, hide: Hide) {
     const { batch, gpu, spec } = settings;
     this.#settings = settings;
     this.#fleet = fleet;
+    this.#hide = hide;
     this.#batcher = batchedCalls((calls: readonly ExecCall[], call) => this.#request(calls, call), {
       gpu,
       // Without `batch` every call goes by itself, as soon as a process is idle.
@@ -81,16 +85,19 @@ class ExecRunner {
 
   async #request(
     calls: readonly ExecCall[],
-    { context, signal }: BatchCall<StepContext>,
+    { context, contexts, signal }: BatchCall<StepContext>,
   ): Promise<readonly ExecResult[]> {
     const { batch, timeoutMs, spec } = this.#settings;
     const isBatch = batch !== undefined;
+    const lineOf = (id: number) => requestLine(id, calls, isBatch);
+    const served = contexts().map((one) => one.calls);
+    const program = programName(spec.command);
     try {
       const reply = await context.withCard(
-        (cards) => this.#fleet.call((id) => requestLine(id, calls, isBatch), cards, { timeoutMs, signal }),
+        (cards) => callFor(served, program, calls.length, () => this.#fleet.call(lineOf, cards, { timeoutMs, signal })),
         signal,
       );
-      const results = named(spec, () => resultsOf(reply, calls.length, isBatch));
+      const results = named(spec, () => resultsOf(reply, calls.length, isBatch, this.#hide));
       const isTooLarge = (result: ExecResult) => result instanceof StepError && result.class === 'too-large';
       if (calls.length > 1 && results.every(isTooLarge)) throw new RetryWithSmallerBatch(results[0]);
       return results;
@@ -101,6 +108,9 @@ class ExecRunner {
     }
   }
 }
+
+/** As spans name it: the file alone, since arguments may be anything. */
+const programName = ([file = '']: readonly string[]): string => `${PROGRAM_CALL}${basename(file)}`;
 
 function weightOf({ elements }: ExecCall): { tokens: number; bytes: number } {
   let tokens = 0;
@@ -129,11 +139,14 @@ function programSettings(spec: ExecSpec, workingDir: string, deps: ExecDeps): Pr
     startTimeoutMs: durationMs(spec.startTimeout),
     maxMemoryBytes: spec.maxMemory === undefined ? undefined : quantityBytes(spec.maxMemory),
     clock: deps.clock,
+    hide: deps.secrets.hide,
     env: async () => {
-      const secrets = await Promise.all((spec.envFrom ?? []).map(({ from }) => deps.secret(from)));
-      const fromSecrets = (spec.envFrom ?? []).map(({ name }, i): [string, string] => [name, secrets[i]!]);
+      deps.secrets.rememberVariables(deps.env);
+      const fromSecrets = (spec.envFrom ?? []).map(
+        async ({ name, from }): Promise<[string, string]> => [name, await deps.secrets.read(from)],
+      );
       const own = Object.entries(deps.env).filter((entry): entry is [string, string] => entry[1] !== undefined);
-      return { env: Object.fromEntries([...own, ...Object.entries(spec.env ?? {}), ...fromSecrets]), secrets };
+      return Object.fromEntries([...own, ...Object.entries(spec.env ?? {}), ...(await Promise.all(fromSecrets))]);
     },
   };
 }

@@ -77,13 +77,13 @@ function onCards(settings: ProgramSettings, { cards, milliShare }: CardGrant): P
   return {
     ...settings,
     env: async () => {
-      const { env, secrets } = await settings.env();
+      const env = await settings.env();
       const told = {
         CUDA_VISIBLE_DEVICES: visibleDevices(cards, env),
         FAIRLEAD_GPUS: cards.join(','),
         FAIRLEAD_GPU_FRACTION: String(milliShare / 1000),
       };
-      return { env: { ...env, ...told }, secrets };
+      return { ...env, ...told };
     },
   };
 }

@@ -9,13 +9,15 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import type { Clock } from '../../clock.ts';
 import { StepError } from '../../sdk/index.ts';
-import { withoutSecrets } from '../endpoint/failure.ts';
+import type { Hide } from '../../secrets.ts';
 import { LineSplitter } from './lines.ts';
 import { residentBytes } from './memory.ts';
 import { parseReply } from './protocol.ts';
 
 const LINE_BYTES_MAX = 256 * 1024 * 1024;
 const STDERR_TAIL_CHARACTERS = 1_000;
+/** What is kept of standard error: more than is shown, so that the cut falls outside of a secret that is shown. */
+const STDERR_KEPT_CHARACTERS = 8_000;
 /** From asking a process to end until it is ended. */
 const GRACE_MS = 2_000;
 const MEMORY_CHECK_MS = 500;
@@ -24,10 +26,8 @@ export interface ProgramSettings {
   readonly command: readonly string[];
   readonly workingDir: string;
   /** The whole environment of the process. */
-  readonly env: () => Promise<{
-    readonly env: { readonly [name: string]: string };
-    readonly secrets: readonly string[];
-  }>;
+  readonly env: () => Promise<{ readonly [name: string]: string }>;
+  readonly hide: Hide;
   /** From the start to the first reply, beyond the call's own limit. */
   readonly startTimeoutMs: number;
   readonly maxMemoryBytes: number | undefined;
@@ -75,8 +75,7 @@ export class Program {
 
   async #running(): Promise<RunningProcess> {
     if (this.#process === undefined || this.#process.hasEnded) {
-      const { env, secrets } = await this.#settings.env();
-      this.#process = new RunningProcess(this.#settings, env, secrets);
+      this.#process = new RunningProcess(this.#settings, await this.#settings.env());
     }
     return this.#process;
   }
@@ -90,7 +89,6 @@ export class Program {
 class RunningProcess {
   readonly #settings: ProgramSettings;
   readonly #child: Child;
-  readonly #secrets: readonly string[];
   readonly #exited: Promise<void>;
   #pending: Pending | undefined;
   #stderr = '';
@@ -99,9 +97,8 @@ class RunningProcess {
   /** It ended or is about to: no call must go to it. */
   hasEnded = false;
 
-  constructor(settings: ProgramSettings, env: { readonly [name: string]: string }, secrets: readonly string[]) {
+  constructor(settings: ProgramSettings, env: { readonly [name: string]: string }) {
     this.#settings = settings;
-    this.#secrets = secrets;
     const [file = '', ...args] = settings.command;
     this.#child = spawn(file, args, { cwd: settings.workingDir, env, detached: true, stdio: ['pipe', 'pipe', 'pipe'] });
     this.#exited = this.#listen();
@@ -154,7 +151,7 @@ class RunningProcess {
     );
     child.stdout.on('data', (chunk: Buffer) => lines.push(chunk));
     child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
-      this.#stderr = (this.#stderr + chunk).slice(-STDERR_TAIL_CHARACTERS);
+      this.#stderr = (this.#stderr + chunk).slice(-STDERR_KEPT_CHARACTERS);
     });
     // Writing to a process that is gone; `close` says why it went.
     child.stdin.on('error', () => undefined);
@@ -175,7 +172,7 @@ class RunningProcess {
 
   #receive(line: string): void {
     try {
-      const reply = parseReply(line, this.#secrets);
+      const reply = parseReply(line, this.#settings.hide);
       if (reply === undefined || reply.id !== this.#pending?.id) return;
       this.hasReplied = true;
       this.#pending.resolve(reply.body);
@@ -234,7 +231,7 @@ class RunningProcess {
   }
 
   #error(failure: 'transient' | 'internal' | 'invalid' | 'timeout', what: string): StepError {
-    const said = withoutSecrets(this.#stderr.trim(), this.#secrets);
+    const said = this.#settings.hide(this.#stderr.trim()).slice(-STDERR_TAIL_CHARACTERS);
     return new StepError(
       failure,
       `${this.#name} ${what}${said === '' ? '' : `; its standard error ends with:\n${said}`}`,

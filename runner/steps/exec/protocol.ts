@@ -9,7 +9,7 @@
 // program returns replaces what it got. Lines without `id` are passed over, so a program may say that it is ready.
 
 import { type Element, type FailureClass, type FieldValue, type Item, type Place, StepError } from '../../sdk/index.ts';
-import { withoutSecrets } from '../endpoint/failure.ts';
+import type { Hide } from '../../secrets.ts';
 
 export interface ExecCall {
   readonly item: Item;
@@ -42,21 +42,13 @@ function toWire({ vectorKey: _key, bytes, vector, ...element }: Element): object
   };
 }
 
-/**
- * The id of a reply line; undefined for a line that is no reply. Throws StepError for what is not JSON. `secrets`: what the program was
- * given, and what none of its errors may say.
- */
-export function parseReply(
-  line: string,
-  secrets: readonly string[] = [],
-): { readonly id: number; readonly body: object } | undefined {
-  const clean = (name: string, value: unknown): unknown =>
-    name === 'error' && typeof value === 'string' ? withoutSecrets(value, secrets) : value;
+/** The id of a reply line; undefined for a line that is no reply. Throws StepError for what is not JSON. */
+export function parseReply(line: string, hide: Hide): { readonly id: number; readonly body: object } | undefined {
   let body: unknown;
   try {
-    body = secrets.length > 0 && line.includes('"error"') ? JSON.parse(line, clean) : JSON.parse(line);
+    body = JSON.parse(line);
   } catch {
-    const start = JSON.stringify(withoutSecrets(line, secrets).slice(0, 80));
+    const start = JSON.stringify(hide(line).slice(0, 80));
     throw new StepError(
       'internal',
       `printed a line that is not JSON: ${start} (what is for people goes to standard error)`,
@@ -67,23 +59,23 @@ export function parseReply(
 }
 
 /** The results of a reply, one per call. Throws StepError where the reply has not the form that was asked for. */
-export function resultsOf(body: object, count: number, isBatch: boolean): readonly ExecResult[] {
-  if (!isBatch) return [resultOf(body)];
+export function resultsOf(body: object, count: number, isBatch: boolean, hide: Hide): readonly ExecResult[] {
+  if (!isBatch) return [resultOf(body, hide)];
   const { results } = body as { results?: unknown };
-  if ('error' in body) return Array.from({ length: count }, () => resultOf(body));
+  if ('error' in body) return Array.from({ length: count }, () => resultOf(body, hide));
   if (!Array.isArray(results)) throw new StepError('internal', 'answered a batch without "results"');
   if (results.length !== count) {
     throw new StepError('internal', `answered ${count} calls with ${results.length} results`);
   }
-  return results.map(resultOf);
+  return results.map((result) => resultOf(result, hide));
 }
 
-function resultOf(body: unknown): ExecResult {
+function resultOf(body: unknown, hide: Hide): ExecResult {
   const { error, class: named, elements, retryAfterMs } = (body ?? {}) as { [name: string]: unknown };
   if (error !== undefined) {
     const failure = CLASSES.find((known) => known === named) ?? 'invalid';
     const wait = typeof retryAfterMs === 'number' ? { retryAfterMs } : {};
-    return new StepError(failure, String(error).slice(0, WORDS_MAX), wait);
+    return new StepError(failure, hide(String(error)).slice(0, WORDS_MAX), wait);
   }
   if (!Array.isArray(elements)) throw new StepError('internal', 'answered with neither "elements" nor "error"');
   return elements.map(fromWire);
