@@ -4,14 +4,20 @@ import { type AssembleOptions, type Assembly, assemble, openSources } from '../.
 import { type Clock, systemClock } from '../../runner/clock.ts';
 import { NothingIndexed } from '../../runner/database/index.ts';
 import type { ReadSecret } from '../../runner/secrets.ts';
-import { StateInUseError } from '../../runner/state/index.ts';
+import { type Holder, StateInUseError } from '../../runner/state/index.ts';
 import { CommandError } from '../exit.ts';
 import { type PipelineObjects, sourceFolder } from './objects.ts';
 import { type Environment, resolveSecret } from './secrets.ts';
+import { type Waiting, whenFree } from './shared-state.ts';
 
 export interface OpenOptions {
   readonly clock: Clock;
   readonly environment: Environment;
+}
+
+export interface WorkOptions extends OpenOptions, Waiting {
+  /** Called once another process has the Pipeline's state. */
+  readonly onLost: (holder: Holder | undefined) => void;
 }
 
 /** What opening a Pipeline's parts needs, from its objects. */
@@ -29,9 +35,10 @@ function assembleOptions(objects: PipelineObjects, { clock, environment }: OpenO
 }
 
 /** Opens a Pipeline's parts to work with them. Throws CommandError where that fails for a reason that people can mend. */
-export async function openAssembly(objects: PipelineObjects, options: OpenOptions): Promise<Assembly> {
+export async function openAssembly(objects: PipelineObjects, options: WorkOptions): Promise<Assembly> {
+  const { onLost } = options;
   try {
-    return await assemble(assembleOptions(objects, options));
+    return await whenFree(objects.label, options, () => assemble({ ...assembleOptions(objects, options), onLost }));
   } catch (error) {
     throw forPeople(error, objects.label);
   }

@@ -30,6 +30,10 @@ export class JsonReport implements Reporter {
     this.#streams.err(`${message}\n`);
   }
 
+  event(event: object): void {
+    this.#say(event);
+  }
+
   close(): void {}
 
   #say(value: object): void {

@@ -19,6 +19,7 @@ import { type CycleWish, PipelineTriggers, SourceTriggers } from '../../operator
 import type { Assembly } from '../../runner/assemble/index.ts';
 import type { Clock } from '../../runner/clock.ts';
 import { Engine } from '../../runner/execute/index.ts';
+import type { Holder } from '../../runner/state/index.ts';
 import { CommandError } from '../exit.ts';
 import type { Loaded } from '../objects/index.ts';
 import { Activity } from './activity.ts';
@@ -27,6 +28,7 @@ import { localCards } from './cards.ts';
 import type { PipelineObjects } from './objects.ts';
 import type { EndedUpdate, FailedItem, Reporter, SourceState } from './report.ts';
 import type { Environment } from './secrets.ts';
+import { tellLost } from './shared-state.ts';
 import { Watcher, watchedOf } from './watched.ts';
 
 /** Failed items that are printed for one update; the rest is counted. */
@@ -49,6 +51,10 @@ export interface PipelineOptions {
   readonly follow?: (pipeline: string) => Follower;
   /** The process stays, so what user code mounted to live on goes on. Default: false. */
   readonly stays?: boolean;
+  /** Resolves when the user asked to stop. */
+  readonly stopped?: Promise<void>;
+  /** Called when another process has taken over the state, with the words for it; the Pipeline does nothing more. */
+  readonly onLost?: (message: string) => void;
 }
 
 export class LocalPipeline {
@@ -67,13 +73,17 @@ export class LocalPipeline {
   /** Who else hears of failed items, by update. */
   readonly #failedListeners = new Map<string, (item: FailedItem) => void>();
   #isDraining = false;
+  #isCancelled = false;
 
   /** Opens a Pipeline for work. Throws CommandError where another process has it, or a part cannot be opened. */
   static async open(objects: PipelineObjects, options: PipelineOptions): Promise<LocalPipeline> {
     const slots = options.slots ?? slotsOf(objects, options.environment);
     const cards = await localCards(objects, options.environment);
-    const assembly = await openAssembly(objects, options);
-    return new LocalPipeline(objects, assembly, slots, cards, options);
+    const lost = Promise.withResolvers<Holder | undefined>();
+    const assembly = await openAssembly(objects, { ...options, onLost: lost.resolve });
+    const pipeline = new LocalPipeline(objects, assembly, slots, cards, options);
+    void lost.promise.then((holder) => pipeline.#lost(holder));
+    return pipeline;
   }
 
   private constructor(
@@ -229,9 +239,24 @@ export class LocalPipeline {
     this.#triggers.close();
     this.dispatcher.resizeRunner(this.#joined.seat, 0);
     while (this.#activity.isWorking) await this.#pause();
-    for (const { name } of this.objects.sources) this.dispatcher.closeSource(name, STOPPED);
-    for (const name of [...this.dispatcher.updates.keys()]) this.dispatcher.cancelUpdate(name, STOPPED);
+    this.#cancel(STOPPED);
     while (this.dispatcher.liveRuns > 0) await this.#pause();
+  }
+
+  /** Ends what is open, once. */
+  #cancel(why: string): void {
+    if (this.#isCancelled) return;
+    this.#isCancelled = true;
+    for (const { name } of this.objects.sources) this.dispatcher.closeSource(name, why);
+    for (const name of [...this.dispatcher.updates.keys()]) this.dispatcher.cancelUpdate(name, why);
+  }
+
+  /** What runs cannot be committed any more. */
+  #lost(holder: Holder | undefined): void {
+    const message = tellLost(this.label, this.#options.reporter, holder);
+    this.#triggers.close();
+    this.#cancel(message);
+    this.#options.onLost?.(message);
   }
 
   async close(): Promise<void> {

@@ -48,5 +48,7 @@ export class PlainReport implements Reporter {
     this.#streams.err(`${message}\n`);
   }
 
+  event(): void {}
+
   close(): void {}
 }

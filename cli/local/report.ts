@@ -52,12 +52,14 @@ export interface Reporter {
   failed(item: FailedItem): void;
   /** Something that people should know and programs need not. */
   note(message: string): void;
+  /** Something that programs should know; people read of it elsewhere. */
+  event(event: { readonly event: string; readonly [field: string]: unknown }): void;
   /** Takes progress off the screen. */
   close(): void;
 }
 
 /** Says nothing: for commands whose own answer says it all. */
-export const SILENT: Reporter = { progress() {}, ended() {}, failed() {}, note() {}, close() {} };
+export const SILENT: Reporter = { progress() {}, ended() {}, failed() {}, note() {}, event() {}, close() {} };
 
 /** Where a reporter writes: data to one, everything else to the other. */
 export interface Streams {

@@ -2,11 +2,11 @@
 import { setInterval } from 'node:timers';
 import type { Telemetry } from '../../operator/telemetry/index.ts';
 import { systemClock } from '../../runner/clock.ts';
-import { EXIT, type ExitName } from '../exit.ts';
+import { CommandError, EXIT, type ExitName } from '../exit.ts';
 import { standardInput } from '../standard-input.ts';
 import { JsonReport } from './json-report.ts';
 import type { PipelineObjects, Surroundings } from './objects.ts';
-import { LocalPipeline } from './pipeline.ts';
+import { LocalPipeline, type PipelineOptions } from './pipeline.ts';
 import { PlainReport } from './plain-report.ts';
 import type { EndedUpdate, Reporter, Streams } from './report.ts';
 import { TerminalReport } from './terminal-report.ts';
@@ -40,6 +40,7 @@ export class Session {
   readonly #pipelines: LocalPipeline[] = [];
   readonly #stopped: Promise<void>;
   #wasStopped = false;
+  #lost: string | undefined;
   #stop: () => void = () => {};
 
   constructor(reporter: Reporter) {
@@ -62,7 +63,7 @@ export class Session {
     const follow = traces && ((pipeline: string) => traces.telemetry.follow(pipeline));
     const options = { ...this.#options(), stays, ...(follow && { follow }) };
     try {
-      for (const one of objects) this.#pipelines.push(await LocalPipeline.open(one, options));
+      for (const one of objects) await this.#open(one, options);
       await work(this.#pipelines, traces?.telemetry);
     } finally {
       clearInterval(ticking);
@@ -71,6 +72,12 @@ export class Session {
       for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, onSignal);
       this.reporter.close();
     }
+    if (this.#lost !== undefined) throw new CommandError(this.#lost);
+  }
+
+  async #open(objects: PipelineObjects, options: PipelineOptions): Promise<void> {
+    this.#pipelines.push(await LocalPipeline.open(objects, options));
+    if (this.#wasStopped) throw new CommandError('stopped before it began', 'cancelled');
   }
 
   /** Resolves when the user asked to stop. */
@@ -83,7 +90,16 @@ export class Session {
   }
 
   #options() {
-    return { clock: systemClock, environment: process.env, reporter: this.reporter };
+    return {
+      clock: systemClock,
+      environment: process.env,
+      reporter: this.reporter,
+      stopped: this.#stopped,
+      onLost: (message: string) => {
+        this.#lost ??= message;
+        this.#stop();
+      },
+    };
   }
 
   #tick(): void {

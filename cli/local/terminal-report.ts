@@ -63,6 +63,8 @@ export class TerminalReport implements Reporter {
     this.#above(() => this.#terminal.err(`${message}\n`));
   }
 
+  event(): void {}
+
   close(): void {
     this.#above(() => {});
   }

@@ -9,7 +9,7 @@ import { openSource } from '../sources/index.ts';
 import { openStepHost, type StepHost } from '../steps/index.ts';
 import type { Folders } from './names.ts';
 import { planOf } from './plan.ts';
-import { openStores, type Stores } from './stores.ts';
+import { openStores, type StoreOptions, type Stores } from './stores.ts';
 
 export interface AssembleOptions {
   /** Name of the Pipeline, unique where its rows go. */
@@ -22,6 +22,7 @@ export interface AssembleOptions {
   readonly clock: Clock;
   readonly secret: ReadSecret;
   readonly epoch: number | 'next';
+  readonly onLost?: StoreOptions['onLost'];
   readonly readOnly?: boolean;
   /** One process stands for all classes of runner. */
   readonly ignoreClasses?: boolean;
@@ -75,9 +76,11 @@ class Opened {
 }
 
 async function assembleInto(open: Opened, options: AssembleOptions): Promise<Omit<Assembly, 'hide'>> {
-  const { pipeline, spec, folders, clock, secret, epoch, threads } = options;
+  const { pipeline, spec, folders, clock, secret, epoch, onLost, threads } = options;
   const readOnly = options.readOnly ?? false;
-  const stores = open.add(await openStores(spec, { pipeline, folders, clock, secret, readOnly, epoch }));
+  const stores = open.add(
+    await openStores(spec, { pipeline, folders, clock, secret, readOnly, epoch, ...(onLost && { onLost }) }),
+  );
   const steps = open.add(
     openStepHost({ clock, secret, baseDir: folders.base, ...(threads !== undefined && { threads }) }),
   );

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import type { PipelineSpec } from '../../crds/schema/index.ts';
 import { NothingIndexed } from '../database/index.ts';
 import type { StateStore, Target } from '../execute/index.ts';
-import { PostgresState, SqliteState } from '../state/index.ts';
+import { type Holder, PostgresState, SqliteState } from '../state/index.ts';
 import { stateFile } from './names.ts';
 import { type MadeTarget, TargetMaker, type TargetOptions } from './targets.ts';
 import { UnmadeTarget } from './unmade-target.ts';
@@ -12,6 +12,8 @@ import { UnmadeTarget } from './unmade-target.ts';
 export interface StoreOptions extends TargetOptions {
   /** Leadership epoch; `next` where nobody else leads. */
   readonly epoch: number | 'next';
+  /** Where nobody else leads: the shared state is held by this process alone, and this is called once it is lost to another one. */
+  readonly onLost?: (holder: Holder | undefined) => void;
 }
 
 /** A state and its targets, open and prepared. */
@@ -60,13 +62,15 @@ export async function openStores(spec: PipelineSpec, options: StoreOptions): Pro
 
 async function makeState(
   spec: PipelineSpec,
-  { pipeline, folders, clock, readOnly }: StoreOptions,
+  { pipeline, folders, clock, readOnly, onLost }: StoreOptions,
   url: string | undefined,
   shared: readonly MadeTarget[],
 ): Promise<SqliteState | PostgresState> {
   if (spec.state.postgres !== undefined && url !== undefined) {
     const lodgers = shared.flatMap((it) => (it.lodges === 'postgres' ? [it.target] : []));
-    return new PostgresState({ url, schema: spec.state.postgres.schema, pipeline, readOnly, shared: lodgers });
+    const tenure = onLost && { clock, onLost };
+    const { schema } = spec.state.postgres;
+    return new PostgresState({ url, schema, pipeline, readOnly, shared: lodgers, ...(tenure && { tenure }) });
   }
   const file = stateFile(spec, pipeline, folders);
   if (!readOnly) await mkdir(dirname(file), { recursive: true });

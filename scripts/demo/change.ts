@@ -28,6 +28,7 @@ class Arming implements Reporter {
   readonly progress = SILENT.progress;
   readonly failed = SILENT.failed;
   readonly note = SILENT.note;
+  readonly event = SILENT.event;
   readonly close = SILENT.close;
   readonly #armed = Promise.withResolvers<void>();
 

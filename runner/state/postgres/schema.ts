@@ -26,11 +26,11 @@ export interface StatePlace {
 /** Finds the Pipeline's tables or makes them; refuses those of a newer version. */
 export async function prepareTables(database: Postgres, place: StatePlace): Promise<StateTables> {
   const found = await findTables(database, place);
-  if (found !== undefined) return found;
+  if (found !== undefined && (await exists(database, `${place.schema}.holders`))) return found;
   await database.transact(async (connection) => {
     await connection.run('SELECT pg_advisory_xact_lock($1)', [MAKING_LOCK]);
     await connection.run(`CREATE SCHEMA IF NOT EXISTS ${place.schema}`);
-    await connection.run(statesOf(place.schema));
+    for (const statement of listsOf(place.schema)) await connection.run(statement);
     const [inserted] = await connection.rows<[number]>(
       `INSERT INTO ${place.schema}.states(pipeline, version) VALUES ($1, $2) ON CONFLICT (pipeline) DO NOTHING RETURNING number`,
       [place.pipeline, VERSION],
@@ -48,8 +48,7 @@ export async function findTables(
   database: Postgres,
   { schema, pipeline }: StatePlace,
 ): Promise<StateTables | undefined> {
-  const [exists] = await database.rows<[string | null]>('SELECT to_regclass($1)::text', [`${schema}.states`]);
-  if (exists?.[0] === null) return undefined;
+  if (!(await exists(database, `${schema}.states`))) return undefined;
   const [row] = await database.rows<[number, number, string]>(
     `SELECT number, version, state_id::text FROM ${schema}.states WHERE pipeline = $1`,
     [pipeline],
@@ -64,6 +63,11 @@ export async function findTables(
   return { schema, number, stateId, table: (name) => `${schema}.s${number}_${name}` };
 }
 
+async function exists(database: Postgres, table: string): Promise<boolean> {
+  const [row] = await database.rows<[string | null]>('SELECT to_regclass($1)::text', [table]);
+  return row?.[0] !== null;
+}
+
 /** Removes the Pipeline's state, tables and all. */
 export async function dropTables(connection: Queryable, tables: StateTables): Promise<void> {
   for (const name of TABLES) await connection.run(`DROP TABLE IF EXISTS ${tables.table(name)}`);
@@ -71,14 +75,24 @@ export async function dropTables(connection: Queryable, tables: StateTables): Pr
   await connection.run(`DELETE FROM ${tables.schema}.states WHERE number = $1`, [tables.number]);
 }
 
-const statesOf = (schema: string) => `
-  CREATE TABLE IF NOT EXISTS ${schema}.states(
+/** What stands once for all Pipelines of a schema: their states, and which process works on one (`tenure.ts`). */
+const listsOf = (schema: string): string[] => [
+  `CREATE TABLE IF NOT EXISTS ${schema}.states(
     number serial PRIMARY KEY,
     pipeline text NOT NULL UNIQUE,
     version int NOT NULL,
     state_id uuid NOT NULL DEFAULT gen_random_uuid(),
     epoch bigint NOT NULL DEFAULT 0
-  )`;
+  )`,
+  `CREATE TABLE IF NOT EXISTS ${schema}.holders(
+    number int PRIMARY KEY REFERENCES ${schema}.states ON DELETE CASCADE,
+    epoch bigint NOT NULL,
+    pid int NOT NULL,
+    host text NOT NULL,
+    since timestamptz NOT NULL DEFAULT clock_timestamp(),
+    renewed timestamptz NOT NULL DEFAULT clock_timestamp()
+  )`,
+];
 
 const TABLES = ['components', 'holdings', 'intents', 'removed', 'work', 'memo', 'cursors', 'updates'] as const;
 

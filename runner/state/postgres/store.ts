@@ -31,6 +31,7 @@ import { Components } from './components.ts';
 import { MemoTable } from './memo.ts';
 import { Reading } from './reading.ts';
 import { dropTables, findTables, prepareTables, type StateTables } from './schema.ts';
+import { Tenure, type TenureOptions } from './tenure.ts';
 import { WorkList } from './work.ts';
 
 export interface PostgresStateOptions {
@@ -44,6 +45,8 @@ export interface PostgresStateOptions {
   /** For commands that only look: makes nothing and claims no epoch. */
   readonly readOnly?: boolean;
   readonly connectionsMax?: number;
+  /** Where no operator leads: `open('next')` takes the state for this process alone. Absent: whoever opens it next just takes it. */
+  readonly tenure?: TenureOptions;
 }
 
 /** First number of the advisory locks on epochs; the second is that of the state. */
@@ -55,6 +58,7 @@ export class PostgresState implements StateStore {
   readonly #lodgers: ReadonlyMap<string, PostgresLodger<RowChange>>;
   #database: Postgres | undefined;
   #tables: StateTables | undefined;
+  #tenure: Tenure | undefined;
   #lastMs = 0;
 
   constructor(options: PostgresStateOptions) {
@@ -94,21 +98,31 @@ export class PostgresState implements StateStore {
   }
 
   async #claim(wanted: number | 'next'): Promise<number> {
-    const { schema, number } = this.#stateTables();
-    return this.#open().transact(async (on) => {
-      await on.run('SELECT pg_advisory_xact_lock($1, $2)', [EPOCH_LOCK, number]);
-      const seen = await this.#seenEpoch(on);
-      const epoch = wanted === 'next' ? seen + 1 : wanted;
-      if (epoch < seen)
-        throw new Error(
-          `epoch ${epoch} is over: epoch ${seen} has opened the state of ${this.#options.pipeline} since`,
-        );
-      await on.run(`UPDATE ${schema}.states SET epoch = $1 WHERE number = $2`, [epoch, number]);
-      return epoch;
-    });
+    const tables = this.#stateTables();
+    const tenure = wanted === 'next' ? this.#options.tenure : undefined;
+    const epoch = await this.#open().transact((on) => this.#claimIn(on, wanted, tenure !== undefined));
+    if (tenure !== undefined) this.#tenure = new Tenure(this.#open(), tables, epoch, tenure);
+    return epoch;
+  }
+
+  async #claimIn(on: Queryable, wanted: number | 'next', isTenant: boolean): Promise<number> {
+    const tables = this.#stateTables();
+    const { schema, number } = tables;
+    const { pipeline } = this.#options;
+    await on.run('SELECT pg_advisory_xact_lock($1, $2)', [EPOCH_LOCK, number]);
+    const seen = await this.#seenEpoch(on);
+    const epoch = wanted === 'next' ? seen + 1 : wanted;
+    if (epoch < seen)
+      throw new Error(`epoch ${epoch} is over: epoch ${seen} has opened the state of ${pipeline} since`);
+    if (isTenant) await Tenure.take(on, tables, `of Pipeline ${pipeline} in ${this.#open().place}`, epoch);
+    else await Tenure.clear(on, tables);
+    await on.run(`UPDATE ${schema}.states SET epoch = $1 WHERE number = $2`, [epoch, number]);
+    return epoch;
   }
 
   async close(): Promise<void> {
+    await this.#tenure?.end();
+    this.#tenure = undefined;
     const database = this.#database;
     this.#database = undefined;
     this.#tables = undefined;
@@ -118,6 +132,7 @@ export class PostgresState implements StateStore {
   /** Removes the Pipeline's state and leaves the store open for nothing but `close`. */
   async drop(): Promise<void> {
     const tables = this.#stateTables();
+    await this.#tenure?.end();
     await this.#open().transact((on) => dropTables(on, tables));
   }
 

@@ -4,32 +4,10 @@
 //   K3. A refused process learns who holds it: process id, host and since when.
 // Network file systems whose locks do not work are no place for a state.
 import { existsSync } from 'node:fs';
-import { hostname } from 'node:os';
 import { DatabaseSync } from 'node:sqlite';
 import { explained, Sqlite } from '../../database/index.ts';
+import { type Holder, mayLive, myself, StateInUseError } from '../holder.ts';
 import { getMeta, setMeta } from './schema.ts';
-
-export interface Holder {
-  readonly pid: number;
-  readonly host: string;
-  readonly sinceMs: number;
-}
-
-/** Raised when another process, or another store of this one, writes to the same file. */
-export class StateInUseError extends Error {
-  readonly holder: Holder | undefined;
-
-  constructor(file: string, holder: Holder | undefined) {
-    super(`the state ${file} is in use by ${describe(holder)}: stop that process, or use another state file`);
-    this.name = 'StateInUseError';
-    this.holder = holder;
-  }
-}
-
-function describe(holder: Holder | undefined): string {
-  if (holder === undefined) return 'another process that is just starting';
-  return `process ${holder.pid} on ${holder.host} (since ${new Date(holder.sinceMs).toISOString()})`;
-}
 
 export class WriterLock {
   readonly #database: DatabaseSync;
@@ -58,8 +36,7 @@ export class WriterLock {
 
 /** Writes the holder's name into the state, for those that are refused. */
 export function signAsHolder(database: Sqlite, nowMs: number): void {
-  const holder: Holder = { pid: process.pid, host: hostname(), sinceMs: nowMs };
-  setMeta(database, 'holder', JSON.stringify(holder));
+  setMeta(database, 'holder', JSON.stringify(myself(nowMs)));
 }
 
 /** The holder as it signed; undefined while it has not, when the last name is that of a process that is gone. */
@@ -72,16 +49,6 @@ function readHolder(file: string): Holder | undefined {
     return holder !== undefined && mayLive(holder) ? holder : undefined;
   } finally {
     database.close();
-  }
-}
-
-function mayLive(holder: Holder): boolean {
-  if (holder.host !== hostname()) return true;
-  try {
-    process.kill(holder.pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
 
