@@ -42,7 +42,7 @@ async function bundlePage(folder: string): Promise<void> {
   const page = 'operator/dashboard/page';
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, 'app.js'), await pageScript(`${page}/main.ts`));
-  for (const file of ['index.html', 'style.css']) cpSync(`${page}/${file}`, join(folder, file));
+  for (const file of ['index.html', 'style.css', 'icon.svg']) cpSync(`${page}/${file}`, join(folder, file));
 }
 
 if (import.meta.main) await bundle('dist');

@@ -1,6 +1,8 @@
 // What the dashboard's what-if page asks: a workload under the six rules, with the picture.
-import { panels, parseWorkload, picture, type Simulation, simulateAll } from '../simulate/index.ts';
+import { lastEndMs, panels, parseWorkload, picture, type Simulation, simulateAll } from '../simulate/index.ts';
 
+/** Of one panel: two stand side by side. */
+const PICTURE_WIDTH = 600;
 /** More would make a page wait. */
 const TASKS_MAX = 5_000;
 
@@ -21,8 +23,13 @@ export function whatIf(asked: unknown): object {
     ...simulateAll(workload, ['round-robin', 'fewest-held']),
   ];
   const drawn = panels(lines);
+  const endMs = lastEndMs(drawn);
   return {
-    lines: lines.map(({ figures }, at) => ({ title: drawn[at]!.title, updates: figures.updates })),
-    picture: picture(drawn),
+    endMs,
+    lines: lines.map(({ figures }, at) => ({
+      title: drawn[at]!.title,
+      updates: figures.updates,
+      picture: picture([drawn[at]!], { endMs, width: PICTURE_WIDTH, legend: false }),
+    })),
   };
 }

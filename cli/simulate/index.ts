@@ -1,5 +1,5 @@
 export { type Recording, readRecording } from './decisions.ts';
-export { PICTURE_SLOTS_MAX, picture } from './picture.ts';
+export { lastEndMs, PICTURE_SLOTS_MAX, picture } from './picture.ts';
 export { printFigures, printJson, printTable } from './print.ts';
 export { printReplayed, type ReplayedRule, replayDecisions } from './replay-decisions.ts';
 export { panels, type Simulation, simulateAll, simulateTable } from './run.ts';

@@ -221,11 +221,11 @@ const rowsHeight = (panel: Panel): number => slotsHeight(panel) + cardsHeight(pa
 const flagsHeight = ({ workload }: Panel) => FLAG_HEIGHT * flagLevels(workload);
 const panelHeight = (panel: Panel) => TITLE_HEIGHT + flagsHeight(panel) + rowsHeight(panel) + AXIS_HEIGHT;
 
-function drawPanel(panel: Panel, top: number, endMs: number): string {
+function drawPanel(panel: Panel, top: number, endMs: number, width: number): string {
   const plot = {
     x: MARGIN,
     y: top + TITLE_HEIGHT + flagsHeight(panel),
-    width: WIDTH - 2 * MARGIN,
+    width: width - 2 * MARGIN,
     height: rowsHeight(panel),
   };
   const scale = { plot, endMs, slots: panel.workload.slots, slotsHeight: slotsHeight(panel) };
@@ -241,7 +241,7 @@ function drawPanel(panel: Panel, top: number, endMs: number): string {
   ].join('\n');
 }
 
-function drawLegend(workload: Workload, top: number): string {
+function drawLegend(workload: Workload, top: number, width: number): string {
   let x = MARGIN;
   const parts = workload.updates.slice(0, 12).flatMap(({ name, in: path, tasks, each, at, gpu }, update) => {
     const share = gpu === undefined ? '' : ` with ${shareText(gpu)}`;
@@ -254,7 +254,7 @@ function drawLegend(workload: Workload, top: number): string {
   return [
     ...parts,
     text(
-      WIDTH - MARGIN,
+      width - MARGIN,
       top + 12,
       workload.cards === undefined ? 'one row per slot' : 'one row per slot, then per card',
       'text-anchor="end" class="quiet"',
@@ -262,28 +262,41 @@ function drawLegend(workload: Workload, top: number): string {
   ].join('\n');
 }
 
+export interface PictureOptions {
+  /** End of the scale of time; default: when the last update of the panel's workload is done. */
+  readonly endMs?: number;
+  /** In pixels; text keeps its size. Default 960. */
+  readonly width?: number;
+  /** Whether who has which colour stands above the panels. Default true. */
+  readonly legend?: boolean;
+}
+
+/** When the last of the panels is done: the scale of time that they can share. */
+export const lastEndMs = (panels: readonly Panel[]): number =>
+  Math.max(...panels.flatMap(({ replay }) => replay.finishedAtMs));
+
 /** Draws the panels one below the other; panels of one workload share the legend above them and the scale of time. */
-export function picture(panels: readonly Panel[]): string {
+export function picture(panels: readonly Panel[], options: PictureOptions = {}): string {
+  const { width = WIDTH, legend = true } = options;
   const parts: string[] = [];
   let y = MARGIN;
   let shown: Workload['updates'] | undefined;
   for (const panel of panels) {
     if (panel.workload.updates !== shown) {
       shown = panel.workload.updates;
-      parts.push(drawLegend(panel.workload, y));
-      y += LEGEND_HEIGHT;
+      if (legend) parts.push(drawLegend(panel.workload, y, width));
+      if (legend) y += LEGEND_HEIGHT;
     }
     const together = panels.filter(({ workload }) => workload.updates === shown);
-    const endMs = Math.max(...together.flatMap(({ replay }) => replay.finishedAtMs));
-    parts.push(drawPanel(panel, y, endMs));
+    parts.push(drawPanel(panel, y, options.endMs ?? lastEndMs(together), width));
     y += panelHeight(panel) + PANEL_GAP;
   }
   const height = y - PANEL_GAP + MARGIN;
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${px(height)}" width="${WIDTH}" height="${px(height)}" role="img">`,
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${px(height)}" width="${width}" height="${px(height)}" role="img">`,
     `<title>Who held each slot over time, under ${escapeXml(panels.map(({ title }) => title).join('; '))}</title>`,
     `<style>:root{${theme('light')}}@media (prefers-color-scheme:dark){:root{${theme('dark')}}}${STYLE}</style>`,
-    rect({ x: 0.5, y: 0.5, width: WIDTH - 1, height: height - 1 }, 'rx="10" class="card"'),
+    rect({ x: 0.5, y: 0.5, width: width - 1, height: height - 1 }, 'rx="10" class="card"'),
     ...parts,
     '</svg>\n',
   ].join('\n');

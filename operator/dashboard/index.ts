@@ -21,6 +21,7 @@ export function dashboardAssets(): ReadonlyMap<string, Asset> {
     ['/', page],
     ['/index.html', page],
     ['/style.css', file('style.css', 'text/css; charset=utf-8')],
+    ['/icon.svg', file('icon.svg', 'image/svg+xml')],
     ['/app.js', { type: 'text/javascript; charset=utf-8', body: script }],
   ]);
 }

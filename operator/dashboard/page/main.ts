@@ -3,8 +3,12 @@ import type { FreshnessPoint, Overview, Why } from '../../api/index.ts';
 import { get, keepToken, pipelinePath, TokenWanted } from './api.ts';
 import { el } from './dom.ts';
 import { failuresPage } from './failures.ts';
-import { type Freshness, poolPage } from './pool.ts';
-import { type UpdateAnswer, updatePage, updatesPage } from './updates.ts';
+import { Link } from './link.ts';
+import { poolPage } from './pool.ts';
+import type { Freshness } from './sparkline.ts';
+import { followTheme } from './theme.ts';
+import { type UpdateAnswer, updatePage } from './update.ts';
+import { updatesPage } from './updates.ts';
 import { whatIfPage } from './what-if.ts';
 
 const FRESHNESS_EVERY_MS = 10_000;
@@ -12,12 +16,14 @@ const FRESHNESS_EVERY_MS = 10_000;
 const LINES_MAX = 50;
 
 const main = document.querySelector('main')!;
-const link = document.querySelector<HTMLElement>('#link')!;
+const link = new Link(document.querySelector<HTMLElement>('#link')!, document.querySelector<HTMLElement>('#banner')!);
 
 let overview: Overview | undefined;
 let freshness: Freshness = new Map();
 /** Page that the content was made for: when it changes, the content is new and gets the focus. */
 let shownHash: string | undefined;
+/** What an update's page was drawn from: while that is the same, it is not drawn again. */
+let drawnFrom = '';
 
 const pageOf = (hash: string): string => hash.replace(/^#\/?/, '').split('/')[0] || 'pool';
 
@@ -26,6 +32,7 @@ async function show(): Promise<void> {
   const page = pageOf(hash);
   const isNew = hash !== shownHash;
   if (!isNew && page === 'what-if') return; // it follows its sliders, not the stream
+  if (isNew) drawnFrom = '';
   const content = await contentOf(page, hash);
   if (hash !== location.hash || content === undefined) return;
   shownHash = hash;
@@ -44,27 +51,26 @@ async function contentOf(page: string, hash: string): Promise<HTMLElement[] | un
     : oneUpdate(pipeline, name, overview.atMs);
 }
 
-async function oneUpdate(pipeline: string, name: string, nowMs: number): Promise<HTMLElement[]> {
+async function oneUpdate(pipeline: string, name: string, nowMs: number): Promise<HTMLElement[] | undefined> {
   try {
     const [answer, why] = await Promise.all([
       get<UpdateAnswer>(pipelinePath(pipeline, `updates/${encodeURIComponent(name)}`)),
       get<Why>(pipelinePath(pipeline, `why?subject=${encodeURIComponent(name)}`)),
     ]);
+    const from = JSON.stringify([answer, why]);
+    if (from === drawnFrom && answer.update?.result !== 'Running') return undefined;
+    drawnFrom = from;
     return updatePage(name, answer, why, nowMs);
   } catch (error) {
-    return [el('section', {}, el('h1', {}, `Update ${name}`), el('p', {}, String((error as Error).message)))];
+    const back = el('a', { href: '#/updates' }, 'All updates');
+    return [el('section', {}, el('h1', {}, `Update ${name}`), el('p', {}, (error as Error).message), back)];
   }
 }
 
-/** A redraw must not take the focus from who reads with the keyboard: it goes to the same link or region again. */
+/** A redraw must not take the focus from who reads with the keyboard: it goes to the same link, span or region again. */
 function keepFocus(redraw: () => void): void {
   const active = document.activeElement;
-  const selector =
-    active instanceof HTMLAnchorElement
-      ? `a[href="${CSS.escape(active.getAttribute('href') ?? '')}"]`
-      : active?.getAttribute('role') === 'region'
-        ? `[role="region"][aria-label="${CSS.escape(active.getAttribute('aria-label') ?? '')}"]`
-        : undefined;
+  const selector = selectorOf(active);
   const scroll = active?.scrollLeft ?? 0;
   redraw();
   const again = selector === undefined ? null : main.querySelector<HTMLElement>(selector);
@@ -73,23 +79,19 @@ function keepFocus(redraw: () => void): void {
   again.scrollLeft = scroll;
 }
 
+function selectorOf(active: Element | null): string | undefined {
+  if (active === null) return undefined;
+  const quoted = (name: string): string => CSS.escape(active.getAttribute(name) ?? '');
+  if (active instanceof HTMLAnchorElement) return `a[href="${quoted('href')}"]`;
+  if (active.hasAttribute('data-key')) return `[data-key="${quoted('data-key')}"]`;
+  return active.getAttribute('role') === 'region' ? `[role="region"][aria-label="${quoted('aria-label')}"]` : undefined;
+}
+
 function mark(page: string): void {
   for (const anchor of document.querySelectorAll<HTMLAnchorElement>('nav a'))
     if (anchor.dataset.page === page) anchor.setAttribute('aria-current', 'page');
     else anchor.removeAttribute('aria-current');
   document.title = `${document.querySelector('nav a[aria-current]')?.textContent ?? 'Fairlead'} · Fairlead`;
-}
-
-function follow(): void {
-  const events = new EventSource('/api/v1/events');
-  events.addEventListener('overview', ({ data }: MessageEvent<string>) => {
-    overview = JSON.parse(data) as Overview;
-    link.textContent = 'live';
-    void show();
-  });
-  events.addEventListener('error', () => {
-    link.textContent = 'the operator does not answer; trying again';
-  });
 }
 
 async function refreshLines(): Promise<void> {
@@ -116,42 +118,31 @@ function askForToken(why: string): void {
     void start();
   });
   main.replaceChildren(el('section', {}, el('h1', {}, 'This operator asks for its token'), el('p', {}, why), form));
+  field.focus();
 }
 
 async function start(): Promise<void> {
   try {
     overview = await get<Overview>('/api/v1/overview');
+    link.found();
   } catch (error) {
     if (error instanceof TokenWanted) return askForToken(error.message);
-    link.textContent = (error as Error).message;
+    link.lost();
   }
   await show();
-  follow();
+  link.follow((picture) => {
+    overview = picture;
+    void show();
+  });
   const lines = () => void refreshLines().catch(() => {}); // the next turn asks again
   lines();
   setInterval(lines, FRESHNESS_EVERY_MS);
 }
 
-function followTheme(): void {
-  const button = document.querySelector<HTMLButtonElement>('#theme')!;
-  const apply = (isDark: boolean) => {
-    document.documentElement.dataset.theme = isDark ? 'dark' : 'light';
-    button.setAttribute('aria-pressed', String(isDark));
-  };
-  const kept = localStorage.getItem('fairlead-theme');
-  const system = matchMedia('(prefers-color-scheme: dark)');
-  apply(kept === null ? system.matches : kept === 'dark');
-  system.addEventListener('change', ({ matches }) => localStorage.getItem('fairlead-theme') ?? apply(matches));
-  button.addEventListener('click', () => {
-    const isDark = document.documentElement.dataset.theme !== 'dark';
-    localStorage.setItem('fairlead-theme', isDark ? 'dark' : 'light');
-    apply(isDark);
-  });
-}
-
 addEventListener('hashchange', () => {
   void show();
   main.focus({ preventScroll: true });
+  scrollTo(0, 0);
 });
-followTheme();
+followTheme(document.querySelector<HTMLButtonElement>('#theme')!);
 void start();

@@ -1,185 +1,185 @@
-// The pool as cells and the tree as a table: who holds slots, who waits, how fresh each source is.
-import type { FreshnessPoint, Overview, PipelineView, SourceView } from '../../api/index.ts';
-import { el, facts, svg, table } from './dom.ts';
-import { agoText, durationText } from './text.ts';
+// The pool page: for each Pipeline the figures of this moment, its slots as cells, its tree as a table, its runners and cards.
+import type { Overview, PipelineView, SourceView } from '../../api/index.ts';
+import { cells, key } from './cells.ts';
+import { type Child, chip, el, measured, meter, nothing, styled, table } from './dom.ts';
+import type { Freshness } from './sparkline.ts';
+import { countText, durationText, several } from './text.ts';
+import { treeTable } from './tree-table.ts';
 
-type Branch = PipelineView['tree']['pool'];
-
-/** Cells that are drawn at the most; in a larger pool one cell stands for several slots. */
-const CELLS_MAX = 512;
-const COLOURS = 8;
-/** Updates shown below a source; the rest is counted. */
-const UPDATES_SHOWN = 12;
-
-export type Freshness = ReadonlyMap<string, readonly FreshnessPoint[]>;
-
-export function poolPage(overview: Overview, freshness: Freshness): HTMLElement[] {
-  if (overview.pipelines.length === 0) return [el('section', {}, el('p', {}, 'No Pipeline is served here yet.'))];
-  return overview.pipelines.map((pipeline) => pipelineSection(pipeline, overview.atMs, freshness));
+export function poolPage({ pipelines, atMs }: Overview, freshness: Freshness): HTMLElement[] {
+  const title = el('h1', { class: 'unseen' }, 'Pool');
+  if (pipelines.length === 0)
+    return [
+      title,
+      el(
+        'section',
+        {},
+        nothing(
+          'No Pipeline is served here yet.',
+          'Apply one (',
+          el('code', {}, 'kubectl apply -f pipeline.yaml'),
+          '), or start ',
+          el('code', {}, 'fairlead dev --watch'),
+          '; it shows here by itself.',
+        ),
+      ),
+    ];
+  return [title, ...pipelines.map((pipeline) => pipelineSection(pipeline, { nowMs: atMs, freshness }))];
 }
 
-function pipelineSection(pipeline: PipelineView, nowMs: number, freshness: Freshness): HTMLElement {
-  const { name, tree, isSuspended, runners } = pipeline;
-  const { heldSlots, waiting } = tree.pool;
+function pipelineSection(
+  pipeline: PipelineView,
+  moment: { readonly nowMs: number; readonly freshness: Freshness },
+): HTMLElement {
+  const { name, isSuspended } = pipeline;
   return el(
     'section',
     { 'aria-label': `Pipeline ${name}` },
-    el('h1', {}, name, ...(isSuspended ? [el('span', { class: 'quiet' }, ' (suspended)')] : [])),
-    facts([
-      ['Slots held', `${heldSlots} of ${tree.slots}`],
-      ['Runs waiting', String(waiting)],
-      ['Runners', runnersText(runners)],
-      ...cardFacts(pipeline),
-    ]),
+    el('h2', { class: 'title' }, name, ...(isSuspended ? [' ', chip('Suspended', 'plain')] : [])),
+    tiles(pipeline),
+    el('h3', {}, 'Who holds the slots'),
     cells(pipeline),
     key(pipeline),
-    el('h2', {}, 'Sources and updates'),
-    treeTable(pipeline, nowMs, freshness),
+    el('h3', {}, 'Sources and updates'),
+    pipeline.sources.length === 0 && pipeline.tree.pool.children.length === 0
+      ? nothing('No LiveSource feeds this Pipeline yet.')
+      : treeTable(pipeline, moment),
+    ...cardsPart(pipeline),
+    ...runnersPart(pipeline),
   );
 }
 
-function runnersText(runners: PipelineView['runners']): string {
-  if (runners.length === 0) return 'none connected';
-  const silent = runners.filter(({ phase }) => phase === 'silent').length;
-  return silent === 0 ? String(runners.length) : `${runners.length}, ${silent} silent`;
+interface Tile {
+  readonly name: string;
+  readonly value: Child;
+  readonly unit?: string;
+  /** From 0 to 1. */
+  readonly part?: number;
+  readonly note?: string;
+  readonly isBad?: boolean;
 }
 
-function cardFacts({ cards }: PipelineView): [string, string][] {
-  if (cards.total === 0) return [];
-  return [
-    ['Cards held', `${(cards.heldMilli / 1000).toFixed(1)} of ${cards.total}`],
-    ['Calls waiting for a card', String(cards.waiting)],
-  ];
+function tiles(pipeline: PipelineView): HTMLElement {
+  const all = [slotsTile(pipeline), waitingTile(pipeline), stalestTile(pipeline), runnersTile(pipeline)];
+  if (pipeline.cards.total > 0) all.push(cardsTile(pipeline));
+  all.push(failuresTile(pipeline));
+  return el('dl', { class: 'tiles' }, ...all.map(tileOf));
 }
 
-const colourOf = (at: number): string => `var(--c${at % COLOURS})`;
-
-/** One cell for each slot, the held ones first, coloured by source. */
-function cells({ tree }: PipelineView): HTMLElement {
-  const perCell = Math.max(1, Math.ceil(tree.slots / CELLS_MAX));
-  const held = tree.pool.children.flatMap((branch, at) =>
-    Array.from({ length: Math.ceil(branch.heldSlots / perCell) }, () => ({ colour: colourOf(at), title: branch.name })),
-  );
-  const total = Math.max(held.length, Math.ceil(tree.slots / perCell));
-  const all = Array.from({ length: total }, (_, at) => {
-    const cell = el('span', { class: 'cell', title: held[at]?.title ?? 'free' });
-    if (held[at] !== undefined) cell.style.background = held[at].colour;
-    return cell;
-  });
-  const label = tree.pool.children.map(({ name, heldSlots }) => `${name} holds ${heldSlots}`).join(', ');
-  const scale = perCell === 1 ? '' : ` One cell stands for ${perCell} slots.`;
-  const free = Math.max(0, tree.slots - tree.pool.heldSlots);
+function tileOf({ name, value, unit, part, note, isBad }: Tile): HTMLElement {
+  const figure = el('dd', { class: isBad === true ? 'figure bad' : 'figure' }, value);
+  if (unit !== undefined) figure.append(el('span', { class: 'unit' }, unit));
   return el(
     'div',
-    { class: 'pool', role: 'img', 'aria-label': `${label === '' ? 'Nothing is held' : label}; ${free} free.${scale}` },
-    ...all,
+    { class: 'tile' },
+    el('dt', {}, name),
+    figure,
+    ...(part === undefined ? [] : [el('dd', {}, meter(part))]),
+    ...(note === undefined ? [] : [el('dd', { class: 'note' }, note)]),
   );
 }
 
-function key({ tree }: PipelineView): HTMLElement {
-  const items = tree.pool.children.map((branch, at) => {
-    const swatch = el('span', { class: 'cell' });
-    swatch.style.background = colourOf(at);
-    return el('li', {}, swatch, `${branch.name}: ${branch.heldSlots} held, ${branch.waiting} waiting`);
-  });
-  return el('ul', { class: 'key' }, ...items);
+const slotsTile = ({ tree: { slots, pool } }: PipelineView): Tile => ({
+  name: 'Slots held',
+  value: countText(pool.heldSlots),
+  unit: ` of ${countText(slots)}`,
+  part: slots === 0 ? 0 : pool.heldSlots / slots,
+});
+
+function waitingTile({ tree, sources }: PipelineView): Tile {
+  const backoff = sources.reduce((sum, { backoffRuns }) => sum + backoffRuns, 0);
+  const { waiting } = tree.pool;
+  const note = backoff > 0 ? `and ${countText(backoff)} in back-off` : waiting === 0 ? 'nobody waits' : 'for a slot';
+  return { name: 'Runs waiting', value: countText(waiting), note };
 }
 
-function treeTable(pipeline: PipelineView, nowMs: number, freshness: Freshness): HTMLElement {
-  const branches = new Map(pipeline.tree.pool.children.map((branch) => [branch.name, branch]));
-  const named = new Set(pipeline.sources.map(({ name }) => name));
-  const own = pipeline.tree.pool.children.filter(({ name }) => !named.has(name));
-  const rows = [
-    ...pipeline.sources.flatMap((source) => sourceRows(pipeline, source, branches.get(source.name), nowMs, freshness)),
-    ...own.flatMap((branch) => branchRows(pipeline, branch, 0)),
-  ];
-  const columns = [
-    { title: 'Branch', isText: true },
-    { title: 'State', isText: true },
-    { title: 'Held' },
-    { title: 'Waiting' },
-    { title: 'Items done' },
-    { title: 'Failed' },
-    { title: 'Stale' },
-    { title: 'Last hour', isText: true },
-    { title: 'Checked' },
-  ];
-  return table('What each branch of the tree holds and waits for', columns, rows);
+function stalestTile({ sources }: PipelineView): Tile {
+  const [stalest] = [...sources].sort((a, b) => b.staleMs - a.staleMs);
+  if (stalest === undefined || sources.every(isUnseen)) return { name: 'Stalest source', value: '–' };
+  if (stalest.staleMs === 0) return { name: 'Stalest source', value: 'fresh', note: 'all changes are searchable' };
+  return { name: 'Stalest source', value: durationText(stalest.staleMs), note: stalest.name };
 }
 
-function sourceRows(
-  pipeline: PipelineView,
-  source: SourceView,
-  branch: Branch | undefined,
-  nowMs: number,
-  freshness: Freshness,
-) {
-  const { items } = source;
-  const row = {
-    cells: [
-      source.name + (source.weight === 1 ? '' : ` (weight ${source.weight})`),
-      stateCell(source),
-      String(source.heldSlots),
-      String(source.waitingRuns),
-      `${items.done} of ${items.total}`,
-      String(items.failed + items.quarantined),
-      source.staleMs > 0 ? durationText(source.staleMs) : source.checkedAtMs === undefined ? '–' : 'fresh',
-      sparkline(source.name, freshness.get(`${pipeline.name}/${source.name}`) ?? []),
-      source.checkedAtMs === undefined ? '–' : agoText(source.checkedAtMs, nowMs),
-    ],
+const isUnseen = ({ staleMs, checkedAtMs }: SourceView): boolean => staleMs === 0 && checkedAtMs === undefined;
+
+function runnersTile({ runners, tree }: PipelineView): Tile {
+  const silent = runners.filter(({ phase }) => phase === 'silent').length;
+  const slots = runners.reduce((sum, runner) => sum + runner.slots, 0);
+  const executing = runners.reduce((sum, runner) => sum + runner.executing, 0);
+  if (runners.length === 0) return { name: 'Runners', value: 'none', note: 'connected', isBad: tree.pool.waiting > 0 };
+  const busy = `${countText(executing)} of ${countText(slots)} slots busy`;
+  return {
+    name: 'Runners',
+    value: countText(runners.length),
+    note: silent === 0 ? busy : `${silent} silent; ${busy}`,
+    isBad: silent > 0,
   };
-  const children = branch?.children ?? [];
-  const hidden = children.length - UPDATES_SHOWN;
+}
+
+const cardsTile = ({ cards: { heldMilli, total, waiting } }: PipelineView): Tile => ({
+  name: 'Cards held',
+  value: cardsText(heldMilli),
+  unit: ` of ${total}`,
+  part: heldMilli / 1000 / total,
+  note: waiting === 0 ? 'no call waits' : `${several(waiting, 'call')} waiting`,
+});
+
+const cardsText = (milli: number): string => String(Number((milli / 1000).toFixed(2)));
+
+function failuresTile({ failures }: PipelineView): Tile {
+  if (failures.length === 0) return { name: 'Failures lately', value: '0', note: 'nothing failed' };
+  const link = el('a', { href: '#/failures' }, countText(failures.length));
+  return { name: 'Failures lately', value: link, note: 'see what with', isBad: true };
+}
+
+/** Each card as a vessel that is filled by what is held of it. */
+function cardsPart({ cards }: PipelineView): HTMLElement[] {
+  if (cards.total === 0) return [];
+  const drawn = cards.cards.map(({ runner, index, heldMilli }) => {
+    const label = `card ${index} of ${runner}: ${cardsText(heldMilli)} held`;
+    const level = styled(el('span', { class: 'level' }), { height: `${Math.min(100, heldMilli / 10)}%` });
+    const share = el('span', { class: 'share' }, cardsText(heldMilli));
+    const name = el('span', { class: 'quiet' }, `${runner} ${index}`);
+    return el('li', { title: label, 'aria-label': label }, el('div', { class: 'card-cell' }, level, share), name);
+  });
+  const holders = cards.branches.filter(({ path }) => path.length === 1);
+  const says = holders.map(({ path, heldMilli, waiting }) => {
+    const waits = waiting === 0 ? '' : `, ${several(waiting, 'call')} waiting`;
+    return el('li', {}, `${path[0]}: ${cardsText(heldMilli)} held${waits}`);
+  });
   return [
-    row,
-    ...children.slice(0, UPDATES_SHOWN).flatMap((child) => branchRows(pipeline, child, 1)),
-    ...(hidden > 0 ? [{ cells: [`and ${hidden} more updates`, '', '', '', '', '', '', '', ''], depth: 1 }] : []),
+    el('h3', {}, 'GPU cards'),
+    el('ul', { class: 'cards' }, ...drawn),
+    ...(says.length === 0 ? [] : [el('ul', { class: 'key' }, ...says)]),
+    ...(cards.busyRatio === undefined
+      ? []
+      : [
+          el(
+            'p',
+            { class: 'quiet small' },
+            `Granted time in which a body ran: ${Math.round(cards.busyRatio * 100)} %.`,
+          ),
+        ]),
   ];
 }
 
-function stateCell({ trouble, isSuspended, isWorking, backoffRuns }: SourceView): HTMLElement {
-  if (trouble !== undefined) return el('span', { class: 'bad', title: trouble.message }, trouble.reason);
-  if (isSuspended) return el('span', {}, 'Suspended');
-  if (backoffRuns > 0) return el('span', {}, `${backoffRuns} in back-off`);
-  return el('span', {}, isWorking ? 'Working' : 'Ready');
-}
+const PHASES: Readonly<Record<string, 'good' | 'warn' | 'bad'>> = { serving: 'good', draining: 'warn', silent: 'bad' };
 
-type Row = { readonly cells: (string | HTMLElement | SVGElement)[]; readonly depth: number };
-
-function branchRows(pipeline: PipelineView, branch: Branch, depth: number): Row[] {
-  const name =
-    branch.kind === 'update'
-      ? el(
-          'a',
-          { href: `#/updates/${encodeURIComponent(pipeline.name)}/${encodeURIComponent(branch.name)}` },
-          branch.name,
-        )
-      : branch.name;
-  const state = branch.following > 0 ? `${branch.following} wait for another run` : branch.waiting > 0 ? 'Waiting' : '';
-  const row = { cells: [name, state, String(branch.heldSlots), String(branch.waiting), '', '', '', '', ''], depth };
-  return [row, ...branch.children.slice(0, UPDATES_SHOWN).flatMap((child) => branchRows(pipeline, child, depth + 1))];
-}
-
-const SPARK = { width: 140, height: 26 };
-
-/** How stale a source was over the last hour. */
-export function sparkline(name: string, points: readonly FreshnessPoint[]): SVGElement {
-  const highest = Math.max(1, ...points.map(({ staleMs }) => staleMs));
-  const first = points[0]?.atMs ?? 0;
-  const spanMs = Math.max(1, (points.at(-1)?.atMs ?? 0) - first);
-  const y = (staleMs: number) => (SPARK.height - 3 - (staleMs / highest) * (SPARK.height - 6)).toFixed(1);
-  const path = points.map(({ atMs, staleMs }, at) => {
-    const x = (((atMs - first) / spanMs) * SPARK.width).toFixed(1);
-    return `${at === 0 ? 'M' : 'L'}${x} ${y(staleMs)}`;
-  });
-  const label =
-    points.length === 0
-      ? `${name}: nothing recorded yet`
-      : `${name}: at most ${durationText(highest)} stale in the time shown`;
-  return svg(
-    'svg',
-    { class: 'spark', viewBox: `0 0 ${SPARK.width} ${SPARK.height}`, role: 'img', 'aria-label': label },
-    svg('line', { x1: 0, x2: SPARK.width, y1: SPARK.height - 2, y2: SPARK.height - 2 }),
-    svg('path', { d: path.join('') }),
-  );
+function runnersPart({ runners }: PipelineView): HTMLElement[] {
+  if (runners.length === 0) return [];
+  const rows = runners.map(({ name, class: kind, phase, executing, slots }) => ({
+    cells: [
+      name,
+      kind,
+      chip(phase, PHASES[phase] ?? 'plain'),
+      measured(slots === 0 ? 0 : executing / slots, `${countText(executing)} of ${countText(slots)}`),
+    ],
+  }));
+  const columns = [
+    { title: 'Runner', isText: true },
+    { title: 'Class', isText: true },
+    { title: 'Phase', isText: true },
+    { title: 'Slots busy' },
+  ];
+  return [el('h3', {}, 'Runners'), table('Processes that execute runs', columns, rows)];
 }

@@ -1,33 +1,25 @@
-// Updates: the list, and one of them as a timeline of waits, runs and steps, with why it waits.
-import type { Overview, PipelineView, Why } from '../../api/index.ts';
-import type { TraceSpan, TraceTree } from '../../telemetry/index.ts';
-import { el, facts, table } from './dom.ts';
+// The list of updates: those that run, and the last ones that did something.
+import type { Overview, PipelineView } from '../../api/index.ts';
+import { colourOf, OWN, swatch } from './colours.ts';
+import { chip, el, measured, nothing, table } from './dom.ts';
 import { agoText, countsText, durationText } from './text.ts';
 
-type Update = PipelineView['updates'][number];
-
-export interface UpdateAnswer {
-  readonly update?: Update;
-  readonly trace?: TraceTree;
-}
+export type Update = PipelineView['updates'][number];
 
 export function updatesPage({ pipelines, atMs }: Overview): HTMLElement[] {
   const all = pipelines
     .flatMap((pipeline) => pipeline.updates.map((update) => ({ pipeline, update })))
     .sort((a, b) => b.update.startedAtMs - a.update.startedAtMs);
+  const longestMs = Math.max(1, ...all.map(({ update }) => tookMs(update, atMs)));
   const rows = all.map(({ pipeline, update }) => ({
     cells: [
-      el(
-        'a',
-        { href: `#/updates/${encodeURIComponent(pipeline.name)}/${encodeURIComponent(update.name)}` },
-        update.name,
-      ),
+      el('a', { href: updateHref(pipeline.name, update.name) }, update.name),
       pipeline.name,
-      update.source ?? '–',
-      `${update.kind}, by ${update.trigger}`,
-      el('span', { class: isBad(update) && 'bad' }, update.result),
+      el('span', {}, swatch(sourceColour(pipeline, update)), update.source ?? 'the Pipeline itself'),
+      whatText(update),
+      resultChip(update),
       countsText(update.counts),
-      durationText((update.endedAtMs ?? atMs) - update.startedAtMs),
+      measured(tookMs(update, atMs) / longestMs, durationText(tookMs(update, atMs)), 'var(--quiet)'),
       agoText(update.startedAtMs, atMs),
     ],
   }));
@@ -41,104 +33,30 @@ export function updatesPage({ pipelines, atMs }: Overview): HTMLElement[] {
     { title: 'Took' },
     { title: 'Started' },
   ];
-  return [
-    el(
-      'section',
-      {},
-      el('h1', {}, 'Updates'),
-      table('Those that run, and the last ones that did something', columns, rows),
-    ),
-  ];
+  const body =
+    rows.length === 0
+      ? nothing('No update has done anything yet.', 'Cycles that find nothing to do leave no line here.')
+      : table('Those that run, and the last ones that did something', columns, rows);
+  return [el('section', {}, el('h1', {}, 'Updates'), body)];
 }
 
-const isBad = ({ result }: Update): boolean => result === 'Failed' || result === 'CompletedWithErrors';
+export const updateHref = (pipeline: string, name: string): string =>
+  `#/updates/${encodeURIComponent(pipeline)}/${encodeURIComponent(name)}`;
 
-export function updatePage(name: string, { update, trace }: UpdateAnswer, why: Why, nowMs: number): HTMLElement[] {
-  return [
-    el('section', {}, el('h1', {}, `Update ${name}`), ...updateFacts(update, nowMs), ...whySays(why)),
-    el('section', {}, el('h2', {}, 'Timeline'), ...timeline(trace, nowMs)),
-  ];
-}
+export const whatText = ({ kind, trigger }: Update): string => `${kind}, by ${trigger}`;
 
-function updateFacts(update: Update | undefined, nowMs: number): HTMLElement[] {
-  if (update === undefined) return [];
-  const { result, counts, startedAtMs, endedAtMs, message, source, kind, trigger } = update;
-  return [
-    facts([
-      ['Source', source ?? 'the Pipeline itself'],
-      ['What', `${kind}, by ${trigger}`],
-      ['Result', result],
-      ['Items', countsText(counts)],
-      ['Took', durationText((endedAtMs ?? nowMs) - startedAtMs)],
-    ]),
-    ...(message === undefined ? [] : [el('p', { class: 'bad' }, message)]),
-  ];
-}
+export const tookMs = ({ startedAtMs, endedAtMs }: Update, nowMs: number): number =>
+  Math.max(0, (endedAtMs ?? nowMs) - startedAtMs);
 
-const RUNS_SHOWN = 5;
-
-function whySays({ runs, says }: Why): HTMLElement[] {
-  const sentences = [
-    ...says,
-    ...runs.slice(0, RUNS_SHOWN).flatMap(({ run, says }) => says.map((sentence) => `${run.path}: ${sentence}`)),
-  ];
-  if (sentences.length === 0) return [];
-  return [el('h2', {}, 'Why'), el('ul', {}, ...sentences.map((sentence) => el('li', {}, sentence)))];
-}
-
-/** Bars drawn at the most; deeper and later ones are counted. */
-const BARS_MAX = 300;
-
-function timeline(trace: UpdateAnswer['trace'], nowMs: number): HTMLElement[] {
-  if (trace === undefined)
-    return [
-      el(
-        'p',
-        { class: 'quiet' },
-        'No spans of this update are kept. Those of recent updates are, while traces are on.',
-      ),
-    ];
-  const { root, runs, traceId } = trace;
-  const spanMs = Math.max(1, root.durationMs ?? nowMs - root.startMs);
-  const flat = flatten(root, 0);
-  const bars = flat.slice(0, BARS_MAX).map(({ span, depth }) => bar(span, depth, root.startMs, spanMs));
-  const left = flat.length - bars.length;
-  return [
-    facts([
-      ['Trace', traceId],
-      ['Runs', `${runs.total}, ${runs.kept} of them shown`],
-    ]),
-    el('ul', { class: 'bars' }, ...bars),
-    ...(left > 0 ? [el('p', { class: 'quiet' }, `and ${left} more spans`)] : []),
-  ];
-}
-
-function flatten(span: TraceSpan, depth: number): { readonly span: TraceSpan; readonly depth: number }[] {
-  return [{ span, depth }, ...span.children.flatMap((child) => flatten(child, depth + 1))];
-}
-
-const keyOf = ({ attributes }: TraceSpan): string[] => {
-  const key = attributes['fairlead.item.key'];
-  return key === undefined ? [] : [` ${key}`];
+const KINDS: Readonly<Record<Update['result'], 'good' | 'busy' | 'warn' | 'bad' | 'plain'>> = {
+  Running: 'busy',
+  Succeeded: 'good',
+  CompletedWithErrors: 'warn',
+  Failed: 'bad',
+  Cancelled: 'plain',
 };
 
-function bar(span: TraceSpan, depth: number, startMs: number, spanMs: number): HTMLElement {
-  const percent = (ms: number) => `${Math.max(0, Math.min(100, (ms / spanMs) * 100))}%`;
-  const took = span.durationMs === undefined ? 'runs' : durationText(span.durationMs);
-  const drawn = el('span', { class: `bar kind-${span.kind}` });
-  drawn.style.left = percent(span.startMs - startMs);
-  drawn.style.width = percent(span.durationMs ?? spanMs);
-  const name = el('span', {
-    class: `name${span.error === undefined ? '' : ' bad'}`,
-    title: span.error?.message ?? span.name,
-  });
-  name.style.paddingLeft = `${depth}em`;
-  name.append(span.name, ...keyOf(span), ...(span.error === undefined ? [] : [` – ${span.error.class}`]));
-  return el(
-    'li',
-    {},
-    name,
-    el('span', { class: 'track', 'aria-hidden': 'true' }, drawn),
-    el('span', { class: 'took' }, took),
-  );
-}
+export const resultChip = ({ result, message }: Update): HTMLElement => chip(result, KINDS[result], message);
+
+const sourceColour = (pipeline: PipelineView, { source }: Update): string =>
+  source === undefined ? OWN : colourOf(pipeline, source);
