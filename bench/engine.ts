@@ -3,13 +3,14 @@
 import { execFile } from 'node:child_process';
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { startPostgres } from '../scripts/postgres.ts';
 import { type Corpus, copyCorpus } from './engine/corpus.ts';
 import { type IndexTimes, Peer, type Times } from './peers/cocoindex.ts';
 import { type Bench, type Result, result } from './report.ts';
+import { jobText, told } from './told.ts';
 
 const CATCH_UP_ITEMS = 400_000;
 
@@ -166,7 +167,8 @@ class Parts {
     // Compiled code is kept from part to part, so that stripping types is not measured.
     const env = { ...process.env, NODE_COMPILE_CACHE: join(this.#folder, 'compiled') };
     const options = { maxBuffer: 1 << 20, env };
-    const { stdout } = await promisify(execFile)(process.execPath, [...nodeFlags(), path, ...args], options);
+    const running = promisify(execFile)(process.execPath, [...nodeFlags(), path, ...args], options);
+    const { stdout } = await told(jobText(basename(program, '.ts'), args), running);
     return JSON.parse(stdout) as Measured;
   }
 

@@ -6,6 +6,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { jobText, told } from '../told.ts';
 
 const PROGRAM = fileURLToPath(new URL('./cocoindex_peer.py', import.meta.url));
 const PACKAGES = ['cocoindex', 'asyncpg', 'pgvector', 'numpy'];
@@ -68,7 +69,8 @@ export class Peer {
   /** Undefined, with one line that says why, where the job failed. */
   async #run<Measured>(job: string, ...args: string[]): Promise<Measured | undefined> {
     try {
-      const { stdout } = await call(this.#python, [PROGRAM, job, ...args], { timeout: JOB_MAX_MS, maxBuffer: 1 << 24 });
+      const running = call(this.#python, [PROGRAM, job, ...args], { timeout: JOB_MAX_MS, maxBuffer: 1 << 24 });
+      const { stdout } = await told(`cocoindex ${jobText(job, args)}`, running);
       return JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Measured;
     } catch (error) {
       leftOut(`the job ${[job, ...args].join(' ')}`, error);

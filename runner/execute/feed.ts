@@ -1,7 +1,7 @@
 // Work of one update in its order of entry, with a bounded part of it in memory.
 //
-//   F1. Entries come out in the order of their numbers; each once.
-//   F2. At most QUEUE_MAX entries are in memory, whatever the length of the list: what does not fit is read from the store when its turn comes.
+//   Q1. Entries come out in the order of their numbers; each once.
+//   Q2. At most QUEUE_MAX entries are in memory, whatever the length of the list: what does not fit is read from the store when its turn comes.
 import type { StateStore, WorkEntry } from './ports.ts';
 
 const QUEUE_MAX = 2_048;

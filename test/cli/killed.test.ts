@@ -163,10 +163,10 @@ async function played(name: string, store: Store): Promise<void> {
   }
 }
 
-test('SQLite: killed at any moments and run once more, the rows are those of a Pipeline that was never killed', () =>
+test('E8, F17, F41, SQLite: killed at any moments and run once more, the rows are those of a Pipeline that was never killed', () =>
   played('SQLite', sqlite));
 
 describe.skipIf(postgres === undefined)('Postgres', () => {
-  test('killed at any moments and run once more, the rows are those of a Pipeline that was never killed', () =>
+  test('E8, F17, F41: killed at any moments and run once more, the rows are those of a Pipeline that was never killed', () =>
     played('Postgres', onPostgres(postgres!.url)));
 });

@@ -2,6 +2,7 @@
 import { hostname } from 'node:os';
 import { Client } from 'pg';
 import { describe, expect, test, vi } from 'vitest';
+import type { CommandResult } from '../support/command.ts';
 import { testPostgres } from '../support/postgres.ts';
 import { pipelineText, Workspace } from './workspace.ts';
 
@@ -12,16 +13,26 @@ const postgres = await testPostgres('fairlead dev with state and rows in Postgre
 const from = 'urlFrom: {secretKeyRef: {name: index-db, key: url}}';
 
 /** Pipeline `notes` with state and rows in Postgres. */
-function spaceOnPostgres(): Workspace {
+function spaceOnPostgres(table = 'chunks'): Workspace {
   const space = new Workspace();
   space.write(
     'pipeline.yaml',
-    pipelineText({ pipeline: `state: {postgres: {${from}}}` }).replace(
+    pipelineText({ pipeline: `state: {postgres: {${from}, schema: state_of_${table}}}` }).replace(
       'sqlite: {table: chunks, vector: {dimensions: 64}}',
-      `postgres: {${from}, table: chunks, vector: {dimensions: 64}}`,
+      `postgres: {${from}, table: ${table}, vector: {dimensions: 64}}`,
     ),
   );
   return space;
+}
+
+async function asked(url: string, sql: string) {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    return await client.query(sql);
+  } finally {
+    await client.end();
+  }
 }
 
 describe.skipIf(postgres === undefined)('on Postgres', () => {
@@ -43,20 +54,14 @@ describe.skipIf(postgres === undefined)('on Postgres', () => {
     expect((await space.run('verify')).stdout).toBe('notes: 2 rows, 0 missing, 0 surplus\n');
     for (const { stdout, stderr } of [missing, first]) expect(`${stdout}${stderr}`).not.toContain(url);
 
-    const client = new Client({ connectionString: url });
-    await client.connect();
-    try {
-      const { rows } = await client.query('SELECT key FROM chunks ORDER BY key');
-      expect(rows).toEqual([{ key: 'a.txt' }, { key: 'b.txt' }]);
-    } finally {
-      await client.end();
-    }
+    const { rows } = await asked(url, 'SELECT key FROM chunks ORDER BY key');
+    expect(rows).toEqual([{ key: 'a.txt' }, { key: 'b.txt' }]);
   });
 
   test('F21: while one works, another machine is told who has the state; once it is taken over, the first one says so and ends', async () => {
     const url = postgres!.url;
-    const here = spaceOnPostgres();
-    const there = spaceOnPostgres();
+    const here = spaceOnPostgres('taken');
+    const there = spaceOnPostgres('taken');
     for (const space of [here, there]) space.environment.FAIRLEAD_SECRET_INDEX_DB_URL = url;
     // Processes of one machine find each other by a socket; those of two do not.
     there.environment.XDG_RUNTIME_DIR = there.folder;
@@ -76,10 +81,7 @@ describe.skipIf(postgres === undefined)('on Postgres', () => {
       until: expect.stringMatching(/^2.*Z$/),
     });
 
-    const client = new Client({ connectionString: url });
-    await client.connect();
-    await client.query("UPDATE fairlead.holders SET host = 'asleep', renewed = renewed - interval '1 minute'");
-    await client.end();
+    await asked(url, "UPDATE state_of_taken.holders SET host = 'asleep', renewed = renewed - interval '1 minute'");
     const taking = there.start('dev', '-f', 'pipeline.yaml', '--watch');
     await taking.sees(/files: Succeeded/);
     const lost = await watching.done;
@@ -89,5 +91,63 @@ describe.skipIf(postgres === undefined)('on Postgres', () => {
     );
     taking.process.kill('SIGTERM');
     expect(await taking.done).toMatchObject({ code: 0 });
+  });
+
+  test('F23: on SQLite and on Postgres the same files give the same rows, plans, answers and counts', async () => {
+    const onSqlite = new Workspace();
+    const onPostgres = spaceOnPostgres('alike');
+    onPostgres.environment.FAIRLEAD_SECRET_INDEX_DB_URL = postgres!.url;
+    const both = async (...args: string[]) => {
+      const [one, other] = [await onSqlite.run(...args), await onPostgres.run(...args)];
+      const alike = ({ code, stdout }: CommandResult) => ({
+        code,
+        stdout: stdout.replace(/ in [\d.]+ m?s:/, ' in a moment:'),
+      });
+      expect(alike(other), args.join(' ')).toEqual(alike(one));
+      return one;
+    };
+    for (const space of [onSqlite, onPostgres]) {
+      space.write('files/anchor.md', '# Anchor\n\nThe anchor holds in sand.\n\n# Chain\n\nSix times the depth.\n');
+      space.write('files/bilge.txt', 'The bilge is dry.\n');
+    }
+    await both('plan', '-f', 'pipeline.yaml');
+    expect((await both('dev', '-f', 'pipeline.yaml')).stdout).toContain('2 added');
+    for (const space of [onSqlite, onPostgres]) {
+      space.write('files/anchor.md', '# Anchor\n\nThe anchor drags.\n');
+      space.write('files/cleat.txt', 'A cleat takes the rope.\n');
+      space.remove('files/bilge.txt');
+    }
+    expect((await both('plan')).code).toBe(2);
+    expect((await both('dev')).stdout).toContain('1 added, 1 reprocessed, 1 deleted');
+    expect((await both('verify')).stdout).toMatch(/^notes: 2 rows, 0 missing/);
+    const { rows } = await asked(
+      postgres!.url,
+      'SELECT key, text, start_line, end_line FROM alike ORDER BY key, start_byte, text',
+    );
+    expect(rows).toEqual(onSqlite.rows());
+    expect((await both('query', 'rope', '-k', '1')).stdout).toContain('cleat.txt:1-1');
+  });
+
+  test('F3, F38: rows of a table that changed while the listening connection was lost are in the target once it is back', async () => {
+    const url = postgres!.url;
+    const space = new Workspace();
+    const source = 'postgres: {urlFrom: {env: PG_URL}, table: ports, key: [id], content: body, channel: ports_changed}';
+    space.write('pipeline.yaml', pipelineText({ mode: 'mode: Watch' }).replace('directory: {path: files}', source));
+    space.environment.PG_URL = url;
+    await asked(
+      url,
+      "CREATE TABLE ports (id text PRIMARY KEY, body text); INSERT INTO ports VALUES ('keep', 'stays'), ('edit', 'before'), ('drop', 'goes')",
+    );
+    const running = space.start('dev', '-f', 'pipeline.yaml', '--watch');
+    await running.sees(/files: Succeeded .* 3 added/);
+    await asked(
+      url,
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND datname = current_database();
+       INSERT INTO ports VALUES ('new', 'comes'); UPDATE ports SET body = 'after' WHERE id = 'edit'; DELETE FROM ports WHERE id = 'drop'`,
+    );
+    await running.sees(/files: Succeeded .* 1 unchanged, 1 added, 1 reprocessed, 1 deleted/);
+    running.process.kill('SIGTERM');
+    expect((await running.done).code).toBe(0);
+    expect(space.rows().map(({ text }) => text)).toEqual(['after', 'stays', 'comes']);
   });
 });

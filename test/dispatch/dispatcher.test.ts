@@ -88,7 +88,7 @@ test('A12: a run waits for its class of runner while others are served', () => {
   expect(gpu.runner.paths()).toEqual(['needs-gpu']);
 });
 
-test('A9: a second run of a component waits without a slot and takes over the outcome', () => {
+test('A9 F18: a second run of a component waits without a slot and takes over the outcome', () => {
   const world = new World();
   const { runner } = world.runner('a');
   world.dispatcher.openSource({ name: 'one' });

@@ -99,7 +99,7 @@ function rows(world: World): object {
   return [...world.target.rows].sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
-test('kill at any call, then a plain rerun: rows of a clean run, state and target agree, nothing is left over', async () => {
+test('E8, F17, F41: kill at any call, then a plain rerun: rows of a clean run, state and target agree, nothing is left over', async () => {
   await playRounds(Number(process.env.FAIRLEAD_ROUNDS ?? 25), async (random) => {
     const world = await World.open({ slots: 1 + random.below(4) });
     for (let lives = 3 + random.below(5); lives > 0; lives -= 1) await life(world, random);

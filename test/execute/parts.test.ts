@@ -27,7 +27,7 @@ describe('a bitmap', () => {
 });
 
 describe('the feed of work', () => {
-  test('F1, F2: gives each entry once and in order, with a bounded number in memory, however entering and taking interleave', async () => {
+  test('Q1, Q2: gives each entry once and in order, with a bounded number in memory, however entering and taking interleave', async () => {
     const random = new Random(11);
     const stored: WorkEntry[] = [];
     const takeWork: StateStore['takeWork'] = async (_update, afterSeq, limit) => {

@@ -88,7 +88,7 @@ describe('an update of the whole Pipeline', () => {
     expect(counted(await world.desk.root({ kind: 'pipeline' }).ended)).toEqual({});
   });
 
-  test('a cycle beside it does not do the same items again', async () => {
+  test('F18: a cycle beside it does not do the same items again', async () => {
     const step = await edit('work/2');
     step.gate.isOpen = false;
     const update = world.desk.root({ kind: 'pipeline' }).ended;

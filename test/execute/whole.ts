@@ -14,6 +14,8 @@ import { LinesStep, ReadStep, TestSource, WorkStep } from './world.ts';
 export interface WholeOptions {
   readonly slots: number;
   readonly mode?: 'Refresh' | 'Watch';
+  /** A full cycle as a net under the watcher's events, so often. Default: none. */
+  readonly resyncMs?: number;
   readonly steps?: readonly PlannedStep[];
   /** Default: true. */
   readonly livesOn?: boolean;
@@ -104,12 +106,13 @@ export class Whole {
       // A process that was ended without a word goes on in this one's memory; nobody hears it any more.
       if (this.dispatcher === dispatcher) this.ended.push({ kind, ending });
     };
-    const { mode = 'Refresh' } = this.#options;
+    const { mode = 'Refresh', resyncMs } = this.#options;
+    const net = resyncMs === undefined ? {} : { schedule: { kind: 'interval' as const, everyMs: resyncMs } };
     this.triggers = new SourceTriggers({
       clock,
       door: dispatcher,
       source: 'docs',
-      settings: { mode },
+      settings: { mode, ...net },
       observer: { ended: note },
     });
     this.pipeline = new PipelineTriggers({

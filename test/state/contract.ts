@@ -20,7 +20,7 @@ const verdicts = async (
 ) => (await state.compare('docs', items, fingerprint)).map(({ verdict }) => verdict);
 
 export function stateContract(name: string, makePlace: () => Promise<StatePlace>): void {
-  describe(`${name}: the contract of a state`, () => {
+  describe(`F23, ${name}: the contract of a state`, () => {
     let place: StatePlace;
     let state: StateStore;
 

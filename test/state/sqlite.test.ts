@@ -18,7 +18,6 @@ const KILL_ROUNDS = Number(process.env.FAIRLEAD_TEST_KILLS ?? 3);
 
 const newFile = (): string => join(temporaryFolder(), 'state.db');
 
-// F23: the same contract as on Postgres.
 stateContract('SQLite', async () => {
   const clock = new VirtualClock();
   const file = newFile();
