@@ -4,14 +4,16 @@ import { type Json, NO_COUNTS, type RunOutcome } from '../protocol/index.ts';
 import { StepError } from '../sdk/index.ts';
 import { Attempts, Parked } from './attempts.ts';
 import { Cancelled } from './cancellation.ts';
+import { decodeElement } from './codec.ts';
 import { Content, sourceOf } from './content.ts';
 import { toRunError } from './failure.ts';
+import type { ElementInput, ModuleInput } from './job.ts';
 import { RunMemo } from './memo.ts';
 import { callUser, moduleOf } from './module-host.ts';
-import { asJson, componentFingerprint, inputHash, type ModuleInput } from './module-request.ts';
+import { asJson, componentFingerprint, inputHash } from './module-request.ts';
 import { bodyOf } from './module-view.ts';
 import { INPUT_MAX_BYTES } from './mounts.ts';
-import { type ElementInput, elementHash, elementInput, Nested } from './nested.ts';
+import { elementHash, Nested } from './nested.ts';
 import type { CompiledComponent } from './plan.ts';
 import type { Opened } from './ports.ts';
 import { replaceCommit } from './replace.ts';
@@ -38,22 +40,21 @@ interface Made {
   readonly keepsChildren?: boolean;
 }
 
-export function executeElement(run: Run, services: Services): Promise<RunOutcome> {
+export function executeElement(run: Run, services: Services, input: ElementInput): Promise<RunOutcome> {
   return execute(run, services, async ({ nested, opened, ...place }) => {
-    const { component: index, element } = elementInput(run.order.input);
-    const component = services.plan.components[index] as CompiledComponent;
+    const component = services.plan.components[input.component] as CompiledComponent;
     return {
-      exports: await runSteps(component, [element], place, nested),
+      exports: await runSteps(component, [decodeElement(input.element)], place, nested),
       fingerprint: component.fingerprint,
-      contentHash: elementHash((run.order.input as unknown as ElementInput).element),
+      contentHash: elementHash(input.element),
       keepsChildren: !component.mounts && opened.component === undefined,
     };
   });
 }
 
-export function executeModule(run: Run, services: Services): Promise<RunOutcome> {
+export function executeModule(run: Run, services: Services, wanted: ModuleInput): Promise<RunOutcome> {
+  const { module, call, input, life } = wanted;
   return execute(run, services, async (place) => {
-    const { module, call, input, life } = run.order.input as unknown as ModuleInput;
     const step = moduleOf(services, module);
     const body = bodyOf(step, call, life);
     const callOnce = async () => {

@@ -3,6 +3,7 @@ import { addCounts, type Counts, itemPath, NO_COUNTS, type RunOutcome } from '..
 import { Attempts, Parked } from './attempts.ts';
 import { Cancelled } from './cancellation.ts';
 import { RunFailure, toRunError } from './failure.ts';
+import type { DropInput } from './job.ts';
 import { deleteChildren, failureOf } from './nested.ts';
 import { removeComponent } from './remove.ts';
 import type { Run } from './run.ts';
@@ -10,20 +11,13 @@ import type { Services } from './services.ts';
 
 const PAGE = 1_000;
 
-/** Input of the delete run of an item whose whole source goes: no work list, and its vectors are not kept. */
-const DROP = { drop: true } as const;
+const DROP: DropInput = { drop: true };
 
-/** Whether a delete run is of an item that the work list names; such runs are executed as items (`ItemRun`). */
-export function isItemDelete({ order }: Run): boolean {
-  const { source, key, path, input } = order;
-  if (source === undefined || key === undefined || path !== itemPath(source, key)) return false;
-  return (input as { readonly drop?: boolean } | undefined)?.drop !== true;
-}
-
-export async function executeDrop(run: Run, services: Services): Promise<RunOutcome> {
+/** `isWhole`: the source goes that the component is of. */
+export async function executeDrop(run: Run, services: Services, isWhole: boolean): Promise<RunOutcome> {
   try {
     const { source, key, path } = run.order;
-    if (key !== undefined) return await removeOne(run, services, path);
+    if (key !== undefined) return await removeOne(run, services, path, isWhole);
     const counts = await dropItems(run, services, source);
     await deleteChildren(run, services, { path }, () => true);
     return { kind: 'done', counts };
@@ -36,12 +30,11 @@ export async function executeDrop(run: Run, services: Services): Promise<RunOutc
   }
 }
 
-async function removeOne(run: Run, services: Services, path: string): Promise<RunOutcome> {
-  const { source = '', key = '', input } = run.order;
+async function removeOne(run: Run, services: Services, path: string, isDrop: boolean): Promise<RunOutcome> {
+  const { source = '', key = '' } = run.order;
   const isItem = path === itemPath(source, key);
   const ref = isItem ? { path, item: { source, key } } : { path };
   const opened = await run.cancellation.race(services.opener.ask(ref));
-  const isDrop = input !== undefined;
   const settles = opened.work === undefined ? {} : { settles: opened.work.update };
   const attempts = new Attempts(run, services);
   return removeComponent(run, services, attempts, { ref, opened, isDrop, ...settles });

@@ -21,10 +21,11 @@ import { Choice } from './choice.ts';
 import { Committer } from './commit.ts';
 import { executeElement, executeModule } from './component.ts';
 import { executeCycle } from './cycle.ts';
-import { executeDrop, isItemDelete } from './drop.ts';
+import { executeDrop } from './drop.ts';
 import { Endurance } from './endurance.ts';
 import { toRunError } from './failure.ts';
 import { ItemRun } from './item.ts';
+import { jobOf } from './job.ts';
 import { LostRows } from './lost-rows.ts';
 import { Meter } from './meter.ts';
 import { executeLive } from './module-live.ts';
@@ -160,26 +161,30 @@ export class Engine implements Runner {
   }
 
   #perform(run: Run): Promise<RunOutcome> {
-    switch (run.order.kind) {
+    const services = this.#services;
+    const job = jobOf(run.order);
+    switch (job.kind) {
       case 'cycle':
-        return executeCycle(run, this.#services);
+        return executeCycle(run, services);
       case 'pipeline':
-        return executePipeline(run, this.#services);
+        return executePipeline(run, services);
       case 'watch':
-        return run.order.input === undefined ? executeWatch(run, this.#services) : executeLive(run, this.#services);
-      case 'element':
-        return executeElement(run, this.#services);
+        return executeWatch(run, services);
+      case 'live':
+        return executeLive(run, services, job.input);
       case 'item':
-        return this.#executeItem(run);
-      case 'delete':
-        return isItemDelete(run) ? this.#executeItem(run) : executeDrop(run, this.#services);
+        return this.#executeItem(run, job.seenAtMs);
+      case 'element':
+        return executeElement(run, services, job.input);
       case 'module':
-        return executeModule(run, this.#services);
+        return executeModule(run, services, job.input);
+      case 'drop':
+        return executeDrop(run, services, job.isWhole);
     }
   }
 
-  #executeItem(run: Run): Promise<RunOutcome> {
-    const ended = new ItemRun(run, this.#services).execute();
+  #executeItem(run: Run, seenAtMs: number | undefined): Promise<RunOutcome> {
+    const ended = new ItemRun(run, this.#services, seenAtMs).execute();
     return run.isRoot ? this.#book(run, ended) : ended;
   }
 

@@ -5,7 +5,7 @@
 //   I3. An item that turns out to be gone is removed by the same run.
 //   I4. A failed item keeps its old rows; what was computed is kept for the next try.
 //   I5. An item that took down LOSSES_MAX runners is quarantined without being executed.
-import { type Counts, type Json, NO_COUNTS, type RunError, type RunOutcome } from '../protocol/index.ts';
+import { type Counts, NO_COUNTS, type RunError, type RunOutcome } from '../protocol/index.ts';
 import { Attempts, Parked } from './attempts.ts';
 import { Cancelled } from './cancellation.ts';
 import { Content, sourceOf } from './content.ts';
@@ -52,12 +52,6 @@ function hashOf({ bytes, fields }: ItemContent): string {
   return fields === undefined ? body : contentHashOf(`${body}\n${canonicalJson(fields)}`);
 }
 
-/** When the change was seen that the update is about, where a watcher or a push saw it. */
-function seenAtMsOf(input: Json | undefined): number | undefined {
-  const seenAtMs = (input as { readonly seenAtMs?: Json } | undefined)?.seenAtMs;
-  return typeof seenAtMs === 'number' ? seenAtMs : undefined;
-}
-
 /** What one item's run knows as it goes on. */
 interface Wanted {
   readonly opened: Opened;
@@ -83,12 +77,15 @@ export class ItemRun {
   readonly #ref: ComponentRef;
   readonly #source: string;
   readonly #key: string;
+  readonly #seenAtMs: number | undefined;
   #wanted: Wanted | undefined;
   #memo: RunMemo | undefined;
 
-  constructor(run: Run, services: Services) {
+  /** `seenAtMs`: when the change was seen that the update is about, where a watcher or a push saw it. */
+  constructor(run: Run, services: Services, seenAtMs?: number) {
     this.#run = run;
     this.#services = services;
+    this.#seenAtMs = seenAtMs;
     this.#source = run.order.source ?? '';
     this.#key = run.order.key ?? '';
     this.#ref = { path: run.order.path, item: { source: this.#source, key: this.#key } };
@@ -163,7 +160,7 @@ export class ItemRun {
     const { cancellation } = this.#run;
     const source = sourceOf(this.#services, this.#source);
     return this.#attempts.try('look', 'read', DEFAULT_RETRY, () =>
-      cancellation.race(source.stat(this.#key, cancellation.signal, seenAtMsOf(this.#run.order.input))),
+      cancellation.race(source.stat(this.#key, cancellation.signal, this.#seenAtMs)),
     );
   }
 

@@ -7,14 +7,8 @@
 //   Z4. Where nothing stays (`fairlead dev --once`), each is run once in every cycle of its source and never set going.
 import type { Json } from '../protocol/index.ts';
 import type { LiveMounting } from '../sdk/index.ts';
-import {
-  componentFingerprint,
-  exportedName,
-  type Life,
-  type ModuleInput,
-  moduleRequest,
-  type Wanted,
-} from './module-request.ts';
+import type { Life, ModuleInput } from './job.ts';
+import { componentFingerprint, exportedName, moduleRequest, type Wanted } from './module-request.ts';
 import type { CompiledModule } from './plan.ts';
 import type { Run } from './run.ts';
 import type { Services } from './services.ts';
@@ -22,15 +16,8 @@ import type { Tally } from './tally.ts';
 
 const PAGE = 500;
 
-/** Input of a `watch` run. */
-export interface LiveInput extends ModuleInput {
-  readonly life: Life;
-  /** Its first run was committed a moment ago: nothing can have been missed that only time brings. */
-  readonly isCaughtUp: boolean;
-}
-
 /** What the state keeps at the path of a component that lives on. */
-export interface LiveRecord {
+export type LiveRecord = {
   readonly version: string;
   readonly fingerprint: string;
   readonly input: ModuleInput;
@@ -38,7 +25,7 @@ export interface LiveRecord {
   readonly sizeBytes: number;
   /** What user code wrote (`writeState`). */
   readonly state?: Json;
-}
+};
 
 /** Which runs a process sets going; shared by all runs of an engine. */
 export interface LiveSettings {
@@ -74,7 +61,7 @@ export async function recordLive({ order, cancellation }: Run, { state }: Servic
     ...(order.key === undefined ? {} : { key: order.key }),
     ...(before?.state === undefined ? {} : { state: before.state }),
   };
-  await cancellation.race(state.setCursor(wanted.path, record as unknown as Json));
+  await cancellation.race(state.setCursor(wanted.path, record));
 }
 
 const versionOf = ({ hash, fingerprint }: Pick<Wanted, 'hash' | 'fingerprint'>): string => `${hash} ${fingerprint}`;
@@ -109,7 +96,7 @@ function watch(run: Run, { path, version, input, key, runnerClass, isCaughtUp }:
     path,
     kind: 'watch',
     version,
-    input: { ...input, isCaughtUp } as unknown as Json,
+    input: { ...input, isCaughtUp },
     ...(source === undefined ? {} : { source }),
     ...(key === undefined ? {} : { key }),
     ...(runnerClass === undefined ? {} : { runnerClass }),

@@ -20,7 +20,8 @@ import {
 import { backOffMs } from './back-off.ts';
 import { Cancelled } from './cancellation.ts';
 import { toRunError } from './failure.ts';
-import type { LiveInput, LiveRecord } from './live.ts';
+import type { LiveInput, ModuleInput } from './job.ts';
+import type { LiveRecord } from './live.ts';
 import { LiveMemo } from './live-memo.ts';
 import { LiveOperations } from './live-operations.ts';
 import { functionOf, moduleOf } from './module-host.ts';
@@ -30,7 +31,6 @@ import {
   componentFingerprint,
   inputHash,
   isKnown,
-  type ModuleInput,
   moduleRequest,
   type Wanted,
   wantedOf,
@@ -43,9 +43,9 @@ import type { Services } from './services.ts';
 
 const RESTRICTION = 'the live part of a component';
 
-export async function executeLive(run: Run, services: Services): Promise<RunOutcome> {
+export async function executeLive(run: Run, services: Services, input: LiveInput): Promise<RunOutcome> {
   try {
-    await new Living(run, services).live();
+    await new Living(run, services, input).live();
     return { kind: 'done', counts: NO_COUNTS };
   } catch (thrown) {
     if (thrown instanceof Cancelled) return { kind: 'cancelled', why: thrown.why };
@@ -63,10 +63,10 @@ class Living {
   /** Whether the first run of the component, or a pass, came right before. */
   #isCaughtUp: boolean;
 
-  constructor(run: Run, services: Services) {
+  constructor(run: Run, services: Services, input: LiveInput) {
     this.#run = run;
     this.#services = services;
-    this.#input = run.order.input as unknown as LiveInput;
+    this.#input = input;
     this.#step = moduleOf(services, this.#input.module);
     this.#operations = new LiveOperations(run.mounts);
     this.#memo = new FunctionMemo(new LiveMemo(services), this.#step.module.identity);
@@ -252,7 +252,7 @@ class Living {
       throw new StepError('invalid', `writeState: at most ${INPUT_MAX_BYTES} bytes are kept`);
     const record = await this.#record();
     if (record === undefined) return;
-    await this.#services.state.setCursor(this.#run.order.path, { ...record, state } as unknown as Json);
+    await this.#services.state.setCursor(this.#run.order.path, { ...record, state });
   }
 
   #log(text: string): void {

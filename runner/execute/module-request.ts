@@ -2,25 +2,10 @@
 import { type ComponentPath, childPath, type Json, type RunOrder } from '../protocol/index.ts';
 import { type Component, type FieldValue, StepError } from '../sdk/index.ts';
 import { canonicalJson, contentHashOf, shortHash } from './hash.ts';
+import type { Life, ModuleInput } from './job.ts';
 import { INPUT_MAX_BYTES, type MountWish } from './mounts.ts';
 import type { CompiledModule } from './plan.ts';
 import type { ComponentRecord } from './ports.ts';
-
-/** Why a component goes on after its first run (module-live.ts). */
-export type Life =
-  | { readonly kind: 'refresh'; readonly everyMs: number }
-  | { readonly kind: 'live' }
-  | { readonly kind: 'each'; readonly each: string; readonly memo: boolean; readonly rescanMs?: number };
-
-/** Input of a run of kind `module`, and of the `watch` run of a component that lives on. */
-export interface ModuleInput {
-  /** Index of the step in the compiled plan. */
-  readonly module: number;
-  /** Exported function. */
-  readonly call: string;
-  readonly input: Json;
-  readonly life?: Life;
-}
 
 export interface Wanted {
   readonly path: ComponentPath;
@@ -93,7 +78,7 @@ export function moduleRequest(
   return {
     path,
     kind: 'module',
-    input: input as unknown as Json,
+    input,
     rows: 1,
     bytes: sizeBytes,
     ...(isShared ? { version: `${hash} ${fingerprint}${reprocess ? ` ${order.update}` : ''}` } : {}),

@@ -1,8 +1,8 @@
 // What a run of a component that user code mounted calls: the function itself, or, for a view, the scan that mounts one component an entry.
 import { type Component, type LiveView, mountEachStream } from '../sdk/index.ts';
+import type { Life } from './job.ts';
 import type { EachValue } from './live.ts';
 import { functionOf } from './module-host.ts';
-import type { Life } from './module-request.ts';
 import type { CompiledModule } from './plan.ts';
 import type { UserFunction } from './ports.ts';
 

@@ -9,9 +9,10 @@
 //   N5. Components that were there before and were not mounted this time are deleted by delete runs, before the parent commits.
 import { childPath, type Json, type RunError, type RunOutcome } from '../protocol/index.ts';
 import type { Element } from '../sdk/index.ts';
-import { decodeElement, encodeElement } from './codec.ts';
+import { encodeElement } from './codec.ts';
 import { RunFailure } from './failure.ts';
 import { canonicalJson, contentHashOf, shortHash } from './hash.ts';
+import type { ElementInput } from './job.ts';
 import { recordLive, startLive } from './live.ts';
 import type { Wanted as LiveWanted } from './module-request.ts';
 import { INPUT_MAX_BYTES } from './mounts.ts';
@@ -24,18 +25,6 @@ const COMPARE_MAX = 500;
 const CHILDREN_PAGE = 500;
 type NestedStep = Extract<CompiledStep, { readonly component: number }>;
 
-/** Input of a run of kind `element`. */
-export interface ElementInput {
-  /** Index of the component in the compiled plan. */
-  readonly component: number;
-  readonly element: Json;
-}
-
-export function elementInput(input: Json | undefined): { readonly component: number; readonly element: Element } {
-  const { component, element } = input as unknown as ElementInput;
-  return { component, element: decodeElement(element) };
-}
-
 /** What identifies an element's content, for N2. */
 export function elementHash(element: Json): string {
   return contentHashOf(canonicalJson(element as Parameters<typeof canonicalJson>[0]));
@@ -43,7 +32,7 @@ export function elementHash(element: Json): string {
 
 interface Wanted {
   readonly path: string;
-  readonly input: Json;
+  readonly input: ElementInput;
   readonly hash: string;
   readonly sizeBytes: number;
 }
@@ -217,7 +206,7 @@ function keyOf(step: NestedStep, element: Element, occurrences: Map<string, numb
 
 function wantedOf(step: NestedStep, path: string, element: Element): Wanted {
   const encoded = encodeElement(element);
-  const input: Json = { component: step.component, element: encoded };
+  const input: ElementInput = { component: step.component, element: encoded };
   const sizeBytes = Buffer.byteLength(JSON.stringify(input));
   if (sizeBytes > INPUT_MAX_BYTES) {
     throw new RunFailure({
