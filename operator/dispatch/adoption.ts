@@ -4,7 +4,8 @@
 //       most the limit less what reported runners executed when they reported. Placeholders in the tree hold that, so that executing runs
 //       never exceed the limit, and those that reported are served at once with the rest.
 //   B3. A mount that its parent knows to have started and nobody has reported executes on a runner that has not: a phantom holds its slot,
-//       on the parent's loan where it borrows, until it is reported, or its runner is known to be gone and it is asked for again.
+//       on the parent's loan where it borrows, until it is reported, or its runner is known to be gone and it is asked for again. One whose
+//       component another reported run executes was in a back-off, and asks again at once.
 //   B4. A run whose component executes already with a newer token is not taken over: it is cancelled, its token stays old, and it holds a
 //       slot until its runner says that it stopped.
 //   B5. What ended while no operator was there is answered once its parent is known; until everybody has reported, it is kept, and its slot
@@ -149,13 +150,29 @@ export class Adoption {
     const update = updates.adopt(order);
     if (update === undefined) return undefined;
     const parent = order.parentRun === undefined ? undefined : runs.get(order.parentRun);
-    const run = runs.adopt({ order, request: requestOf(order), update, parent: undefined, seat });
+    const run = this.#inPlaceOfPhantom(order.path, () =>
+      runs.adopt({ order, request: requestOf(order), update, parent: undefined, seat }),
+    );
     if (run === undefined) {
       updates.dropIfEmpty(update);
       return undefined;
     }
     if (order.parentRun === undefined || parent?.kind === 'watch') update.root ??= run;
     return run;
+  }
+
+  /** Takes a run over. A phantom of its component leaves its place to it, and follows it. */
+  #inPlaceOfPhantom<T>(path: string, adopt: () => T): T {
+    const phantom = [...this.#phantoms].find((one) => one.path === path);
+    if (phantom === undefined) return adopt();
+    const { tree, runs } = this.#options;
+    const kept = this.#hold(); // its slot goes to the run, and to nobody else
+    this.#phantoms.delete(phantom);
+    runs.interrupt(phantom);
+    const adopted = adopt();
+    runs.askUnlessOver(phantom);
+    runs.start(tree.release(kept, 'failed').granted);
+    return adopted;
   }
 
   #adoptWatch(seat: Seat, order: RunOrder): LiveRun | undefined {
@@ -230,13 +247,17 @@ export class Adoption {
     for (const more of this.#expected.values()) slots += more;
     const silent = Math.max(0, Math.min(slots, tree.slots - this.#reported) - this.#phantoms.size);
     const bound = silent + this.#ends.size;
-    while (this.#placeholders.length < bound) {
-      this.#branch ??= tree.openUpdate(tree.pool, 'runners that have not reported');
-      this.#placeholders.push(tree.adopt(this.#branch, { runnerClass: UNREPORTED }));
-    }
+    while (this.#placeholders.length < bound) this.#placeholders.push(this.#hold());
     while (this.#placeholders.length > bound) {
       runs.start(tree.release(this.#placeholders.pop()!, 'failed').granted);
     }
+  }
+
+  /** A placeholder for a slot. */
+  #hold(): Run {
+    const { tree } = this.#options;
+    this.#branch ??= tree.openUpdate(tree.pool, 'runners that have not reported');
+    return tree.adopt(this.#branch, { runnerClass: UNREPORTED });
   }
 
   /** Nobody is left who could report: phantoms are asked for again, and updates whose root never came are closed. */

@@ -60,7 +60,7 @@ export interface DispatcherOptions {
   readonly onAdopted?: (update: UpdateView) => void;
   /** Trace context of an update that is about to open, or of one that is taken over; undefined: it is not traced. */
   readonly traceparentOf?: (update: UpdateView) => string | undefined;
-  /** Every runner that was expected has reported or is gone. */
+  /** Every runner that was expected has reported or is gone; updates that go on were told of before. */
   readonly onSettled?: () => void;
 }
 
@@ -143,7 +143,7 @@ export class Dispatcher {
       updates: this.#updates,
       watchers: this.#watchers,
       cards: this.#cards,
-      settled: () => options.onSettled?.(),
+      settled: () => outbox.post(() => options.onSettled?.()),
     });
   }
 

@@ -325,7 +325,7 @@ export class Runs {
         run.update.losses.set(run.path, run.losses);
         this.#end(run, cancelled(ABANDONED));
       } else {
-        this.#interrupt(run);
+        this.interrupt(run);
         run.requestedAtMs = this.#clock.nowMs();
         this.#requestAgain(run);
       }
@@ -427,7 +427,7 @@ export class Runs {
   #park(run: LiveRun, outcome: RunOutcome & { readonly kind: 'parked' }, trace: RunTrace | undefined): void {
     run.resume = outcome.resume;
     this.#events.parked?.(run, outcome, trace);
-    this.#interrupt(run);
+    this.interrupt(run);
     this.#wait(run, outcome.resumeAfterMs);
   }
 
@@ -437,7 +437,7 @@ export class Runs {
   }
 
   /** The attempt is over and the run is not: its slot goes back, and what it mounted belongs to nobody. */
-  #interrupt(run: LiveRun): void {
+  interrupt(run: LiveRun): void {
     const { state } = run;
     if (state.phase !== 'executing') return;
     this.#abandonChildren(run, true);

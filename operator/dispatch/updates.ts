@@ -404,8 +404,9 @@ function rootRequest(start: UpdateStart, path: ComponentPath): MountRequest {
 /** What is known of an update from one of its runs. */
 function startOf({ kind, source, key, trigger, updateOf, parentRun, traceparent }: RunOrder): UpdateStart {
   const ofKey = kind === 'item' && parentRun === undefined && key !== undefined ? { key } : {};
+  const isDrop = kind === 'delete' && parentRun === undefined;
   return {
-    kind: updateOf === undefined ? 'pipeline' : 'key' in ofKey ? 'key' : 'cycle',
+    kind: isDrop ? 'drop' : updateOf === undefined ? 'pipeline' : 'key' in ofKey ? 'key' : 'cycle',
     trigger: trigger ?? 'unknown',
     ...(source === undefined || updateOf === undefined ? {} : { source }),
     ...ofKey,

@@ -7,6 +7,8 @@
 //   Q3. A session that has ended stays ended: a runner that comes back with it is told so, stops its runs, and begins another.
 //   Q4. A runner that has seen a newer epoch is sent away: this operator does not lead any more.
 //   Q5. Whatever a runner of one Pipeline says reaches only the dispatcher of that Pipeline.
+//   Q6. An operator that ends in order says all that it decided before it lets go of the streams, and hears nothing more: what reached it is
+//       known to all whom it concerns, what did not is in the runners' reports, and the next operator executes nothing a second time.
 import { create } from '@bufbuild/protobuf';
 import { FrameSchema, type Hello, RefusedSchema, type Wire, type WireEvents } from '../../runner/protocol/index.ts';
 import type { CancelTimer, Clock } from '../clock.ts';
@@ -149,9 +151,9 @@ export class Gateway {
     for (const session of this.#sessions.values()) if (session.pipeline === pipeline) session.sendSpecs(pool.specs());
   }
 
-  /** Lets go of all streams, and decides nothing any more: this operator leads no longer, or ends. */
+  /** Lets go of all streams, and decides nothing any more: this operator leads no longer, or ends (Q6). */
   close(why: string): void {
-    for (const session of this.#sessions.values()) session.abandon(why);
+    for (const session of this.#sessions.values()) session.handOver(why);
     this.#sessions.clear();
   }
 

@@ -1,5 +1,5 @@
 // Streams from runners: gRPC over HTTP/2, TLS always.
-import { createSecureServer, type Http2SecureServer } from 'node:http2';
+import { createSecureServer, type Http2SecureServer, type ServerHttp2Session } from 'node:http2';
 import type { AddressInfo, Socket } from 'node:net';
 import { Code, ConnectError, type HandlerContext } from '@connectrpc/connect';
 import { connectNodeAdapter } from '@connectrpc/connect-node';
@@ -27,8 +27,11 @@ export interface GatewayServer {
   readonly port: number;
   /** Streams that open from now on see another certificate; those that are open go on. */
   renew(cert: string, key: string): void;
+  /** What was said on streams that were let go of still leaves, if it takes no longer than `LAST_WORDS_MS`. */
   close(): Promise<void>;
 }
+
+const LAST_WORDS_MS = 500;
 
 export async function serveGateway(options: GatewayServerOptions): Promise<GatewayServer> {
   const { gateway, authenticate, cert, key, host, port } = options;
@@ -44,7 +47,12 @@ export async function serveGateway(options: GatewayServerOptions): Promise<Gatew
   const server = createSecureServer({ cert, key, minVersion: 'TLSv1.3' }, handler);
   // A runner that goes without a word, or a scan of the port, is no fault of the operator.
   server.on('sessionError', () => {});
-  server.on('session', (session) => session.on('error', () => {}));
+  const sessions = new Set<ServerHttp2Session>();
+  server.on('session', (session) => {
+    sessions.add(session);
+    session.on('error', () => {});
+    session.once('close', () => sessions.delete(session));
+  });
   // Every connection, also one that has not said a word yet: a server ends only when all of them have ended.
   const connections = new Set<Socket>();
   server.on('connection', (connection: Socket) => {
@@ -57,8 +65,14 @@ export async function serveGateway(options: GatewayServerOptions): Promise<Gatew
     renew: (newCert, newKey) => server.setSecureContext({ cert: newCert, key: newKey, minVersion: 'TLSv1.3' }),
     close: () =>
       new Promise((resolve) => {
-        server.close(() => resolve());
-        for (const connection of connections) connection.destroy();
+        const giveUp = setTimeout(() => {
+          for (const connection of connections) connection.destroy();
+        }, LAST_WORDS_MS);
+        server.close(() => {
+          clearTimeout(giveUp);
+          resolve();
+        });
+        for (const session of sessions) session.close();
       }),
   };
 }

@@ -151,6 +151,13 @@ export class ServedSession {
     wire.close(why);
   }
 
+  /** Says what was decided, though the stream be congested, and lets go of it (Q6). */
+  handOver(why: string): void {
+    if (this.#wire !== undefined && this.#writer.length > 0 && this.#enterMore())
+      this.#channel.send({ case: 'batch', value: this.#writer.take() });
+    this.abandon(why);
+  }
+
   /** Lets go of the stream and of all timers, and decides nothing. */
   abandon(why: string): void {
     this.#watchdog();

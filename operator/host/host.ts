@@ -4,6 +4,8 @@
 // Leaves: who is next (dispatch and its tree), streams (gateway), objects and pods (reconcile).
 //   H4. `apply` is level-based: called with the same specs it does nothing, whatever came before.
 //   H5. A source that is dropped starts nothing more; its branch closes when its rows are gone.
+//   H6. Nothing that lists or drops begins before every runner of an earlier operator has reported or is known to be gone: what they execute
+//       belongs to updates that a new cycle must know as open, or it would execute their items a second time.
 import { create } from '@bufbuild/protobuf';
 import { type LiveSourceSpec, mixesCards } from '../../crds/schema/index.ts';
 import { type RunnerReport, type Specs, SpecsSchema } from '../../runner/protocol/index.ts';
@@ -117,6 +119,7 @@ export class PipelineHost {
   readonly #own = new Records();
   readonly #sources = new Map<string, HostedSource>();
   readonly #dropping = new Map<string, (ending: UpdateEnding) => void>();
+  readonly #whenSettled: (() => void)[] = [];
   readonly #seats = new Map<Seat, SeatOnHost>();
   #specs: HostSpecs;
 
@@ -135,6 +138,9 @@ export class PipelineHost {
       slotsMax: specs.slotsMax,
       events: fanOut([this.#activity, this.#cardMeter, this.recent, ...(options.follower?.events ?? [])]),
       onAdopted: (update) => this.#adopted(update),
+      onSettled: () => {
+        for (const begin of this.#whenSettled.splice(0)) begin();
+      },
       itemNeeds: () => itemNeeds(this.#specs.pipeline, options.ignoresClasses ?? false),
       packsCards: mixesCards(specs.pipeline),
       ...(options.follower && { traceparentOf: (update: UpdateView) => options.follower?.traceparentOf(update) }),
@@ -152,7 +158,15 @@ export class PipelineHost {
     if (past !== undefined) this.#own.restore(past);
     this.#specs = { ...specs, sources: new Map() };
     options.follower?.attach(this);
-    this.apply(specs);
+  }
+
+  /** Begins, once the runners that an earlier operator had are expected (H6). Call it once. */
+  start(): void {
+    if (!this.dispatcher.isSettled) {
+      this.#triggers.hold();
+      this.#whenSettled.push(() => this.#triggers.letGo());
+    }
+    this.apply(this.#options.specs);
   }
 
   /** The specs in force. */
@@ -196,6 +210,11 @@ export class PipelineHost {
     if (isRunning) return;
     if (source === undefined) for (const name of [...this.#sources.keys()]) this.#close(name);
     else this.#close(source);
+    if (this.dispatcher.isSettled) this.#startDrop(source, key);
+    else this.#whenSettled.push(() => this.#startDrop(source, key));
+  }
+
+  #startDrop(source: string | undefined, key: string): void {
     if (source !== undefined) this.dispatcher.openSource({ name: source });
     this.dispatcher.startUpdate({
       kind: 'drop',
@@ -220,6 +239,7 @@ export class PipelineHost {
 
   /** Ends all that it does, at once and without a word to runners: this operator does not lead any more, or the Pipeline is gone. */
   close(): void {
+    this.#whenSettled.length = 0;
     this.#triggers.close();
   }
 
@@ -398,7 +418,12 @@ export class PipelineHost {
 
   /** An update of an earlier operator goes on here: its source waits for it as for its own. */
   #adopted(update: UpdateView): void {
-    const hosted = this.#sources.get(update.start.source ?? '');
+    const { source } = update.start;
+    if (source === undefined && update.kind === 'pipeline') {
+      this.#own.opened(update);
+      this.dispatcher.observe(update.name, this.#triggers.adopt(update));
+    }
+    const hosted = this.#sources.get(source ?? OWN_UPDATES);
     if (hosted === undefined) return;
     hosted.records.opened(update);
     this.dispatcher.observe(update.name, hosted.triggers.adopt(update));

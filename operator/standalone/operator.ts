@@ -64,6 +64,7 @@ export async function startStandalone(options: StandaloneOptions): Promise<Stand
     ...(events === undefined ? {} : { events }),
   });
   gateway.expect(folder.expected);
+  for (const one of hosts.values()) one.start();
   const server = await serveGateway({ gateway, authenticate: sharedToken(folder.token()), cert, key, host, port });
   return {
     hosts,

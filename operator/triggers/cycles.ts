@@ -30,8 +30,11 @@ export interface CycleObserver {
   ended?(update: UpdateView, ending: UpdateEnding): void;
 }
 
-/** Who keeps cycles from opening. `pipeline`: an update of the whole Pipeline that still enters its work. */
-export type ShutReason = 'suspended' | 'pipeline' | 'closed';
+/**
+ * Who keeps cycles from opening. `pipeline`: an update of the whole Pipeline that still enters its work. `take-over`: runners of an earlier
+ * operator have not reported.
+ */
+export type ShutReason = 'suspended' | 'pipeline' | 'take-over' | 'closed';
 
 /** Cycles of one source that may be open at once: one lists, and three more may still have items that wait. */
 export const OPEN_CYCLES_MAX = 4;

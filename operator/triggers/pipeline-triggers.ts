@@ -2,7 +2,8 @@
 //   T9. An edit that changes results enters the known items whose fingerprint differs before the next cycle of any source lists: cycles
 //       look at content, this update at fingerprints. Only the entering is waited for, never the processing.
 //   T10. One such update enters at a time; edits that come meanwhile are joined into one more, which sees the newest spec.
-import type { UpdateEnding, UpdateView } from '../dispatch/index.ts';
+//   T11. While runners of an earlier operator have not reported, nothing that lists begins, of the Pipeline or of its sources.
+import type { UpdateEnding, UpdateObserver, UpdateView } from '../dispatch/index.ts';
 import type { CycleWish } from './cycles.ts';
 import type { UpdateDoor } from './ports.ts';
 import type { SourceTriggers } from './source-triggers.ts';
@@ -24,6 +25,7 @@ export class PipelineTriggers {
   readonly #open = new Set<string>();
   #entering: string | undefined;
   #pending: PipelineWish | undefined;
+  #isHeld = false;
 
   constructor(options: { readonly door: UpdateDoor; readonly observer?: PipelineObserver }) {
     this.#door = options.door;
@@ -34,6 +36,7 @@ export class PipelineTriggers {
   add(source: SourceTriggers): void {
     this.#sources.set(source.source, source);
     if (this.#entering !== undefined) source.cycles.shut('pipeline');
+    if (this.#isHeld) source.cycles.shut('take-over');
   }
 
   remove(name: string): void {
@@ -58,6 +61,28 @@ export class PipelineTriggers {
     this.#openNext();
   }
 
+  /** An update that an earlier operator opened goes on; the answer is to follow it. */
+  adopt(update: UpdateView): UpdateObserver {
+    this.#open.add(update.name);
+    if (!update.progress.listed && this.#entering === undefined) {
+      this.#entering = update.name;
+      for (const source of this.#sources.values()) source.cycles.shut('pipeline');
+    }
+    return this.#watch();
+  }
+
+  /** Keeps what lists from beginning (T11). */
+  hold(): void {
+    this.#isHeld = true;
+    for (const source of this.#sources.values()) source.cycles.shut('take-over');
+  }
+
+  letGo(): void {
+    this.#isHeld = false;
+    this.#openNext();
+    for (const source of this.#sources.values()) source.cycles.unshut('take-over');
+  }
+
   close(): void {
     this.#pending = undefined;
     for (const source of this.#sources.values()) source.close();
@@ -66,28 +91,28 @@ export class PipelineTriggers {
 
   #openNext(): void {
     const wish = this.#pending;
-    if (wish === undefined || this.#entering !== undefined) return;
+    if (wish === undefined || this.#entering !== undefined || this.#isHeld) return;
     this.#pending = undefined;
     for (const source of this.#sources.values()) source.cycles.shut('pipeline');
-    const update = this.#door.startUpdate({
-      kind: 'pipeline',
-      ...wish,
-      observer: {
-        started: (started) => this.#observer.started?.(started),
-        progress: (running) => {
-          if (running.progress.listed) this.#entered(running);
-          this.#observer.progress?.(running);
-        },
-        ended: (ended, ending) => {
-          this.#open.delete(ended.name);
-          this.#entered(ended);
-          this.#observer.ended?.(ended, ending);
-        },
-      },
-    });
+    const update = this.#door.startUpdate({ kind: 'pipeline', ...wish, observer: this.#watch() });
     this.#entering = update.name;
     this.#open.add(update.name);
     this.#observer.opened?.(update);
+  }
+
+  #watch(): UpdateObserver {
+    return {
+      started: (update) => this.#observer.started?.(update),
+      progress: (update) => {
+        if (update.progress.listed) this.#entered(update);
+        this.#observer.progress?.(update);
+      },
+      ended: (update, ending) => {
+        this.#open.delete(update.name);
+        this.#entered(update);
+        this.#observer.ended?.(update, ending);
+      },
+    };
   }
 
   #entered(update: UpdateView): void {

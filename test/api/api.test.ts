@@ -35,6 +35,7 @@ async function world(options: { slotsMax?: number; access?: Access; isCluster?: 
       sources: new Map(['docs', 'tickets'].map((name) => [name, sourceSpec()])),
     },
   });
+  host.start();
   const runner = new ScriptedRunner();
   runner.uplink = host.addRunner({ name: 'pod-0/1', runnerClass: 'default', slots: 8, runner }).uplink;
   await settle();

@@ -17,6 +17,7 @@ test('a run that executes and waits for a share says so, with who holds the card
     epoch: 1,
     specs: { generation: 1, pipeline, slotsMax: 8, sources },
   });
+  host.start();
   const runner = new ScriptedRunner();
   const start = { name: 'pod-0/1', runnerClass: 'default', slots: 8, cards: 1, runner };
   runner.uplink = host.addRunner(start).uplink;

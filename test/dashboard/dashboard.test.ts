@@ -29,6 +29,7 @@ async function host(clock: VirtualClock) {
       sources: new Map(['docs', 'repository', 'tickets'].map((name) => [name, sourceSpec()])),
     },
   });
+  made.start();
   const runner = new ScriptedRunner();
   runner.uplink = made.addRunner({ name: 'pod-0/1', runnerClass: 'default', slots: 8, runner }).uplink;
   await settle();

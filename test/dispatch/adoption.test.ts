@@ -26,6 +26,22 @@ test('on one slot, a run that was reported before its parent still lends it to i
   world.dispatcher.audit();
 });
 
+test('a run that executes is taken over, though another update waits for its component in a back-off', () => {
+  const world = new World({ epoch: 2 });
+  world.dispatcher.openSource({ name: 'docs' });
+  for (const name of ['a', 'b']) world.dispatcher.expectRunner(name, 8);
+  const item = { mount: 1, path: 'docs/a', kind: 'item', source: 'docs', version: '1' } as const;
+  const root = { ...ROOT, token: { epoch: 1, run: 3, attempt: 1 }, update: 'docs-1-2' };
+  join(world, 'a', { order: root, mounts: [{ request: item, isStarted: true }] });
+  const executing = join(world, 'b', { order: ITEM, mounts: [] });
+  expect(executing.cancels, 'nobody stops it').toEqual(new Map());
+  expect(executing.tokens.get(2)).toEqual({ epoch: 2, run: 2, attempt: 1 });
+  expect(world.dispatcher.findRuns(({ path }) => path === 'docs/a', 9).map(({ phase }) => phase)).toEqual(
+    expect.arrayContaining(['executing', 'following']),
+  );
+  world.dispatcher.audit();
+});
+
 function join(world: World, name: string, run: RunnerReport['runs'][number]): ScriptedRunner {
   const runner = new ScriptedRunner();
   world.do(() => {

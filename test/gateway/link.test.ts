@@ -158,6 +158,22 @@ test('a runner that leaves says so, and is forgotten at once', async () => {
   expect([...dispatcher.seats()]).toEqual([]);
 });
 
+test('what an operator decided before it ended still reaches its runners', async () => {
+  const started: string[] = [];
+  const closed = Promise.withResolvers<void>();
+  const { notes } = join_('one', { start: ({ path }) => void started.push(path) });
+  await until('one joined');
+  for (const name of ['a', 'b', 'c']) {
+    dispatcher.openSource({ name });
+    dispatcher.startUpdate({ kind: 'cycle', source: name, trigger: 'test' });
+  }
+  gateway.close('the operator ends');
+  void server.close().then(closed.resolve);
+  await closed.promise;
+  await expect.poll(() => notes.length).toBeGreaterThan(0);
+  expect(started).toEqual(['a', 'b', 'c']);
+});
+
 test('connections that never say a word do not keep an operator from ending', async () => {
   const silent = connectTcp(server.port, HOST);
   const quiet = connectTls({ port: server.port, host: HOST, ca: certificate.cert, ALPNProtocols: ['h2'] });

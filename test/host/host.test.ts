@@ -1,9 +1,9 @@
-// A host with a scripted runner on a virtual clock: what specs, people and runners do to one Pipeline. H1 to H5 are the invariants at
+// A host with a scripted runner on a virtual clock: what specs, people and runners do to one Pipeline. H1 to H6 are the invariants at
 // the heads of operator/host.
 import { describe, expect, test } from 'vitest';
 import type { LiveSourceSpec, PipelineSpec } from '../../crds/schema/index.ts';
 import { type HostSpecs, PipelineHost, type SourcePast } from '../../operator/host/index.ts';
-import { NO_COUNTS, type RunOutcome } from '../../runner/protocol/index.ts';
+import { EMPTY_REPORT, NO_COUNTS, type RunnerReport, type RunOutcome } from '../../runner/protocol/index.ts';
 import { ScriptedRunner } from '../support/scripted-runner.ts';
 import { pipelineSpec, sourceSpec } from '../support/specs.ts';
 import { settle, VirtualClock } from '../support/virtual-clock.ts';
@@ -13,7 +13,14 @@ const done = (counts: Partial<typeof NO_COUNTS> = {}): RunOutcome => ({
   counts: { ...NO_COUNTS, ...counts },
 });
 
-function world(options: { readonly past?: SourcePast; readonly sources?: Record<string, LiveSourceSpec> } = {}) {
+interface Options {
+  readonly past?: SourcePast;
+  readonly sources?: Record<string, LiveSourceSpec>;
+  /** Runners that an earlier operator had. */
+  readonly expected?: readonly string[];
+}
+
+function world(options: Options = {}) {
   const clock = new VirtualClock();
   const heard: string[] = [];
   const pipeline = pipelineSpec();
@@ -34,13 +41,23 @@ function world(options: { readonly past?: SourcePast; readonly sources?: Record<
       statusChanged: (source) => heard.push(`status of ${source ?? 'the Pipeline'}`),
     },
   });
+  for (const pod of options.expected ?? []) host.expectRunner(pod, 4);
+  host.start();
   const join = (pod: string) => {
     const runner = new ScriptedRunner();
     const joined = host.addRunner({ name: `${pod}/1`, runnerClass: 'default', slots: 4, runner });
     runner.uplink = joined.uplink;
     return { runner, seat: joined.seat };
   };
-  return { clock, heard, host, specs, join };
+  /** A runner of an earlier operator joins with what it holds. */
+  const report = (pod: string, runs: RunnerReport['runs']) => {
+    const runner = new ScriptedRunner();
+    const start = { name: `${pod}/1`, runnerClass: 'default', slots: 4, runner };
+    runner.uplink = host.adoptRunner(start, { ...EMPTY_REPORT, runs }).uplink;
+    host.unexpectRunner(pod);
+    return runner;
+  };
+  return { clock, heard, host, specs, join, report };
 }
 
 describe('a host', () => {
@@ -84,6 +101,39 @@ describe('a host', () => {
     expect(host.records('docs')?.items.total).toBe(7);
     clock.advance(20_000);
     expect(host.demand().get('default')?.waiting).toBe(1);
+  });
+
+  test('H6: a cycle begins when all runners of the operator before have reported, and knows the cycle that goes on', async () => {
+    const { report } = world({ expected: ['pod-0', 'pod-1'] });
+    const idle = report('pod-0', []);
+    await settle();
+    expect(idle.orders, 'pod-1 may execute items of a cycle that is open').toEqual([]);
+    const cycle = { token: { epoch: 0, run: 7, attempt: 1 }, update: 'docs-0-1', updateOf: 'docs', path: 'docs' };
+    const order = { ...cycle, kind: 'cycle', source: 'docs' } as const;
+    const progress = { listed: true, total: 9, done: 1, counts: NO_COUNTS };
+    report('pod-1', [{ order, mounts: [], progress }]);
+    await settle();
+    expect(idle.orders).toMatchObject([{ kind: 'cycle', openUpdates: ['docs-0-1', 'docs-1-1'] }]);
+  });
+
+  test('H6: while the cycle that goes on still lists, no other one begins', async () => {
+    const { host, report } = world({ expected: ['pod-0'] });
+    const cycle = { token: { epoch: 0, run: 7, attempt: 1 }, update: 'docs-0-1', updateOf: 'docs', path: 'docs' };
+    const runner = report('pod-0', [{ order: { ...cycle, kind: 'cycle', source: 'docs' }, mounts: [] }]);
+    await settle();
+    expect(runner.orders).toEqual([]);
+    expect([...host.dispatcher.updates.keys()]).toEqual(['docs-0-1']);
+  });
+
+  test('H6: rows of a source are removed when no runner of the operator before can still write some', async () => {
+    const { host, report } = world({ expected: ['pod-0', 'pod-1'], sources: {} });
+    const idle = report('pod-0', []);
+    host.drop('docs', () => {});
+    await settle();
+    expect(idle.orders).toEqual([]);
+    host.unexpectRunner('pod-1');
+    await settle();
+    expect(idle.orders).toMatchObject([{ kind: 'delete', path: 'docs' }]);
   });
 
   test('a source that is watched keeps one runner though nothing runs', () => {

@@ -23,6 +23,8 @@ export interface EngineRun {
   readonly pending: Set<number>;
   /** What is still to be mounted. */
   todo: string[];
+  /** Of a cycle: the version of each item that it listed. */
+  versions: ReadonlyMap<string, number>;
   mounts: number;
   failures: number;
   /** It waits for children and uses no slot itself. */
@@ -57,6 +59,7 @@ export class Engine implements Runner {
       token: order.token,
       pending: new Set(),
       todo: [],
+      versions: new Map(),
       mounts: 0,
       failures: 0,
       isWaiting: false,
@@ -106,9 +109,10 @@ export class Engine implements Runner {
   }
 
   #body(run: EngineRun): void {
-    const { kind, source, path } = run.order;
+    const { kind, source, path, update, openUpdates = [] } = run.order;
     if (kind === 'cycle') {
-      run.todo = this.#store.missing(source!);
+      run.todo = this.#store.enter(source!, update, openUpdates);
+      run.versions = new Map(run.todo.map((key) => [key, this.#store.version(source!, key)]));
       this.uplink.progress(run.token.run, { listed: true, total: run.todo.length, done: 0, counts: NO_COUNTS });
     } else if (kind === 'item' && this.#random.chance(0.2) && path.split('/').length < 5) {
       run.todo = Array.from({ length: this.#random.integer(1, 3) }, (_, i) => `${i}`);
@@ -151,7 +155,7 @@ export class Engine implements Runner {
     const source = order.source!;
     const isItem = order.kind === 'cycle';
     const path = isItem ? `${source}/${key}` : `${order.path}/${key}`;
-    const version = isItem ? `${this.#store.version(source, key)}` : (order.version ?? '1');
+    const version = isItem ? `${run.versions.get(key)}` : (order.version ?? '1');
     const needs = this.#random.chance(0.4) ? { runnerClass: 'gpu', milliCards: this.#milliCards() } : {};
     return { mount, path, kind: 'item', source, key, version, ...needs } as const;
   }

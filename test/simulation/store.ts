@@ -8,6 +8,10 @@ export class Store {
   readonly wanted = new Map<string, Map<string, number>>();
   /** Newest commit of each component. */
   readonly #commits = new Map<string, { readonly token: FencingToken; readonly version: number }>();
+  /** Which update wants an item, and in which version. */
+  readonly #entries = new Map<string, { readonly version: number; readonly update: string }>();
+  /** Whether an item that an open update wants already in the same version is left to that one; else both mount it, and one follows the other (A9). */
+  keepsWorkList = false;
   epoch = 0;
   commits = 0;
   fenced = 0;
@@ -22,6 +26,19 @@ export class Store {
   missing(source: string): string[] {
     const items = [...(this.wanted.get(source) ?? [])];
     return items.filter(([key, version]) => !this.isDone(`${source}/${key}`, version)).map(([key]) => key);
+  }
+
+  /** What an update is to do: all that is missing, but for what other open updates do. */
+  enter(source: string, update: string, openUpdates: readonly string[]): string[] {
+    if (!this.keepsWorkList) return this.missing(source);
+    return this.missing(source).filter((key) => {
+      const path = `${source}/${key}`;
+      const version = this.version(source, key);
+      const known = this.#entries.get(path);
+      const isOthers = known?.version === version && known.update !== update && openUpdates.includes(known.update);
+      if (!isOthers) this.#entries.set(path, { version, update });
+      return !isOthers;
+    });
   }
 
   version(source: string, key: string): number {

@@ -92,6 +92,9 @@ export class World {
         const adopting = source === undefined ? undefined : cycles.get(source);
         if (adopting !== undefined) dispatcher.observe(update.name, adopting.adopt(update));
       },
+      onSettled: () => {
+        for (const each of cycles.values()) each.unshut('take-over');
+      },
     });
     for (const source of this.#sources) {
       dispatcher.openSource({ name: source });
@@ -129,6 +132,7 @@ export class World {
     });
     this.note(`operator ${epoch} starts, expecting ${[...this.roster.values()].map(({ runner }) => runner).join(' ')}`);
     gateway.expect([...this.roster.values()]);
+    if (!dispatcher.isSettled) for (const each of cycles.values()) each.shut('take-over');
     this.operator = { process, epoch, dispatcher, gateway, cycles };
     this.store.epoch = epoch;
     for (const source of this.#sources) this.#wantIfMissing(cycles, source);
@@ -148,6 +152,16 @@ export class World {
     this.clock.after(downMs, () => {
       if (this.operator === undefined) this.startOperator();
     });
+  }
+
+  /** The operator ends in order, and another one begins: what was said is on its way, and arrives. */
+  handOver(): void {
+    const { operator } = this;
+    if (operator === undefined) return;
+    this.note(`operator ${operator.epoch} ends in order`);
+    operator.process.enter(() => operator.gateway.close('the operator ends'));
+    operator.process.kill();
+    this.startOperator();
   }
 
   /** Another operator begins to lead; the old one goes on for a while, not knowing it. */

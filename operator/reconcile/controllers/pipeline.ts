@@ -108,6 +108,7 @@ export class PipelineController {
       const host = this.#open(object, { ...specs, generation: 1 });
       hosts.set(key, { uid: object.metadata.uid ?? '', host });
       this.#context.hostOpened?.(key, object, host);
+      host.start();
       this.#wakeSources(object, specs.sources.keys());
       return host;
     }
