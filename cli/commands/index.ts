@@ -94,7 +94,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'doctor',
-    summary: 'Check an installation in a cluster',
+    summary: 'Check an installation and say what is wrong with it',
     load: () => import('./doctor.ts'),
   },
   {

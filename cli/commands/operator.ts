@@ -100,6 +100,7 @@ async function run(options: Options): Promise<void> {
     trace: (pipeline, update) => telemetry.traces.get(pipeline, update),
     metrics: () => telemetry.metricsText(),
     folder: resolve(options.dir),
+    by: 'operator',
     clock: systemClock,
     hosts: () => operator.hosts,
     act: (pipeline, action) => actOn(operator.hosts.get(pipeline)!, action),

@@ -5,24 +5,28 @@ import { CommandError } from '../exit.ts';
 import { type openAssembly, openToLook } from '../local/assembly.ts';
 import { workOn } from '../local/hand-over.ts';
 import { loadPipelines, type PipelineObjects } from '../local/objects.ts';
-import { addFiles, addOutput, type FileOptions } from '../local/options.ts';
+import { addFiles } from '../local/options.ts';
 import { SILENT } from '../local/report.ts';
 import { surroundings } from '../local/session.ts';
 import type { Work } from '../local/work.ts';
+import { act } from '../remote/act.ts';
+import { type AskedOptions, asksOperator } from '../remote/asked.ts';
+import { listRemembered } from '../remote/quarantine.ts';
+import { addRemote, type Form, print } from '../remote/session.ts';
 
 const PAGE = 1_000;
 
-interface Options extends FileOptions {
+interface Options extends AskedOptions {
   readonly release?: boolean;
 }
 
 export function configure(command: Command): void {
   command
     .description(
-      'List items that are quarantined (they took down three runners and are left alone until they change or are released) and items that failed (tried again in each cycle).',
+      'List items that are quarantined (they took down three runners and are left alone until they change or are released) and items that failed (tried again in each cycle). With files the state itself is read; an operator tells how many there are, and the failures that it remembers.',
     )
     .argument('[key...]', 'only these items');
-  addOutput(addFiles(command)).option('--release', 'let quarantined items run again in the next cycle').action(run);
+  addRemote(addFiles(command)).option('--release', 'let quarantined items run again in the next cycle').action(run);
 }
 
 interface Listed {
@@ -35,12 +39,24 @@ interface Listed {
   readonly error: string;
 }
 
-async function run(keys: readonly string[], { file, output, release }: Options): Promise<void> {
+async function run(keys: readonly string[], options: Options): Promise<void> {
+  if (asksOperator(options)) return askOperator(keys, options);
+  const { file, output, release } = options;
   const objects = await loadPipelines(file, surroundings());
   if (release === true) return releaseAll(objects, keys, output);
   const items: Listed[] = [];
   for (const one of objects) items.push(...(await listed(one, keys)));
-  process.stdout.write(output === 'json' ? `${JSON.stringify({ items })}\n` : listText(items));
+  print(output, { items }, () => listText(items));
+}
+
+async function askOperator(keys: readonly string[], options: Options): Promise<void> {
+  if (options.release !== true) return listRemembered(keys, options);
+  if (keys.length > 0)
+    throw new CommandError(
+      'an operator releases all that is quarantined; single items are released where the state is reached, with -f',
+      'usage',
+    );
+  await act([{ action: 'release-quarantined' }], options);
 }
 
 async function listed(objects: PipelineObjects, keys: readonly string[]): Promise<Listed[]> {
@@ -74,7 +90,7 @@ function asListed(pipeline: string, status: Listed['status'], item: ItemRecord):
   return { pipeline, source, key, status, failures, losses, error };
 }
 
-async function releaseAll(objects: readonly PipelineObjects[], keys: readonly string[], output: 'json' | undefined) {
+async function releaseAll(objects: readonly PipelineObjects[], keys: readonly string[], output: Form | undefined) {
   const work: Work = { do: 'release', ...(keys.length > 0 && { keys: [...keys] }) };
   const indexed: PipelineObjects[] = [];
   for (const one of objects) if (await isIndexed(one)) indexed.push(one);
@@ -82,9 +98,7 @@ async function releaseAll(objects: readonly PipelineObjects[], keys: readonly st
   const released = results.reduce((sum, result) => sum + (result.released ?? 0), 0);
   if (keys.length > 0 && released === 0)
     throw new CommandError(`none of these items is quarantined: ${keys.join(', ')}`);
-  process.stdout.write(
-    output === 'json' ? `${JSON.stringify({ released })}\n` : `${released} released; fairlead refresh runs them\n`,
-  );
+  print(output, { released }, () => `${released} released; fairlead refresh runs them\n`);
 }
 
 async function isIndexed(objects: PipelineObjects): Promise<boolean> {

@@ -1,14 +1,17 @@
 // `fairlead verify`: compares state and target, both ways, and mends what differs.
 import type { Command } from 'commander';
+import { CommandError } from '../exit.ts';
 import { openToLook } from '../local/assembly.ts';
 import { type Audit, auditTargets, type Difference } from '../local/audit.ts';
 import { workOn } from '../local/hand-over.ts';
-import { loadPipelines, type PipelineObjects } from '../local/objects.ts';
-import { addFiles, addOutput, type FileOptions } from '../local/options.ts';
+import { hasFiles, loadPipelines, type PipelineObjects } from '../local/objects.ts';
+import { addFiles } from '../local/options.ts';
 import { SILENT } from '../local/report.ts';
 import { setExit, surroundings } from '../local/session.ts';
+import { type AskedOptions, asksOperator } from '../remote/asked.ts';
+import { addRemote, print } from '../remote/session.ts';
 
-interface Options extends FileOptions {
+interface Options extends AskedOptions {
   readonly repair?: boolean;
 }
 
@@ -16,18 +19,26 @@ export function configure(command: Command): void {
   command.description(
     'Compare the state with the targets, both ways: rows that a target lacks, and rows that the state does not know. Exit code 1: there are differences.',
   );
-  addOutput(addFiles(command))
+  addRemote(addFiles(command))
     .option('--repair', 'process items whose rows differ again, and remove rows that no item owns')
     .action(run);
 }
 
-async function run({ file, output, repair }: Options): Promise<void> {
+async function run(options: Options): Promise<void> {
+  if (options.file === undefined && asksOperator(options) && !hasFiles(surroundings()))
+    throw new CommandError(NEEDS_FILES, 'usage');
+  const { file, output, repair } = options;
   const objects = await loadPipelines(file, surroundings());
   const results: Result[] = [];
   for (const one of objects) results.push(repair === true ? await repairOne(one) : await look(one));
-  process.stdout.write(output === 'json' ? `${JSON.stringify({ results })}\n` : results.map(resultText).join(''));
+  print(output, { results }, () => results.map(resultText).join(''));
   setExit(results.every(({ missing, surplus }) => missing + surplus === 0) ? 'ok' : 'failed');
 }
+
+/** An operator reaches neither state nor targets: only its runners do, and whoever has the addresses. */
+const NEEDS_FILES =
+  'verify reads state and targets itself: give it the files with -f, where both are reached. For a Pipeline in a cluster: ' +
+  'kubectl get pipeline NAME -o yaml > pipeline.yaml, forward the database, put its address into the variable that fairlead verify -f pipeline.yaml names';
 
 /** What was found; after a repair, what is left. */
 interface Result extends Pick<Audit, 'rows' | 'missing' | 'surplus'> {

@@ -27,6 +27,10 @@ export interface Surroundings {
   readonly stdin: () => Promise<string>;
 }
 
+/** Whether a command that is called without -f finds files to work on. */
+export const hasFiles = ({ cwd, environment }: Surroundings): boolean =>
+  existsSync(join(cwd, DEFAULT_FILE)) || recentFiles(recentFile(environment), cwd) !== undefined;
+
 /** Paths to read: those that were given, else `fairlead.yaml`, else those of the last run in this folder. */
 function pathsFrom(given: readonly string[] | undefined, { cwd, environment }: Surroundings): readonly string[] {
   if (given !== undefined && given.length > 0) return given;

@@ -14,7 +14,7 @@ import {
   type UpdateStart,
   type UpdateView,
 } from '../../operator/dispatch/index.ts';
-import { limitsOf, OWN_UPDATES, triggerSettings } from '../../operator/host/index.ts';
+import { type HostSpecs, limitsOf, OWN_UPDATES, triggerSettings } from '../../operator/host/index.ts';
 import { type CycleWish, PipelineTriggers, SourceTriggers } from '../../operator/triggers/index.ts';
 import type { Assembly } from '../../runner/assemble/index.ts';
 import type { Clock } from '../../runner/clock.ts';
@@ -68,7 +68,9 @@ export class LocalPipeline {
   readonly #triggers: PipelineTriggers;
   readonly #joined: JoinedRunner;
   readonly #watcher: Watcher;
-  readonly #slotsMax: number;
+  #specs: HostSpecs;
+  /** Sources are kept current, not only brought up to date once. */
+  #isWatching = false;
   readonly #failedShown = new Map<string, number>();
   /** Who else hears of failed items, by update. */
   readonly #failedListeners = new Map<string, (item: FailedItem) => void>();
@@ -104,7 +106,12 @@ export class LocalPipeline {
       clock,
       objects.sources.map((source) => source.name),
     );
-    this.#slotsMax = slots;
+    this.#specs = {
+      generation: 1,
+      pipeline: spec,
+      slotsMax: slots,
+      sources: new Map(objects.sources.map(({ name, value }) => [name, value.spec])),
+    };
     const { stores, plan, sources, hide } = assembly;
     this.#engine = new Engine({
       state: stores.state,
@@ -120,7 +127,7 @@ export class LocalPipeline {
     const follower = options.follow?.(`${namespace}/${name}`);
     const { slots: counts } = this.#activity;
     follower?.attach({
-      specs: { slotsMax: slots },
+      specs: this.#specs,
       sources: [...sources.keys()],
       activity: (source) => (source === undefined ? counts.total : counts.of(source)),
     });
@@ -150,8 +157,8 @@ export class LocalPipeline {
   /** What people look at while it works. */
   watched(): Watched {
     return watchedOf({
-      objects: this.objects,
-      slotsMax: this.#slotsMax,
+      name: this.name,
+      specs: () => this.#specs,
       dispatcher: this.dispatcher,
       triggers: this.#triggers,
       seat: this.#joined.seat,
@@ -160,9 +167,31 @@ export class LocalPipeline {
     });
   }
 
-  /** A cycle of each of these live sources, asked for by a person; who asks does not wait for it. */
-  want(sources: readonly string[], wish: CycleWish): void {
-    for (const source of sources) this.#triggers.source(source)?.want(wish);
+  /** "namespace/name". */
+  get name(): string {
+    const { namespace, name } = this.objects.pipeline;
+    return `${namespace}/${name}`;
+  }
+
+  /** The specs in force: those of the files, until somebody suspends or resumes. */
+  get specs(): HostSpecs {
+    return this.#specs;
+  }
+
+  /** Follows specs in what they suspend; everything else of the files is read when the process starts. */
+  apply(specs: HostSpecs): void {
+    this.#specs = specs;
+    for (const source of this.objects.sources) {
+      this.#triggers.source(source.name)?.edit(this.#triggerSettings(source));
+      this.#followWatch(source);
+    }
+  }
+
+  /** A cycle of a live source, asked for by a person; who asks does not wait for it. False: there is no such source. */
+  wantCycle(source: string, wish: CycleWish): boolean {
+    const triggers = this.#triggers.source(source);
+    triggers?.want(wish);
+    return triggers !== undefined;
   }
 
   /** Runs one update and answers when it ended. `failed` is told, beside the reporter, of the items that fail in it. */
@@ -181,6 +210,7 @@ export class LocalPipeline {
   async cycles(
     wish: {
       readonly trigger: string;
+      readonly reprocess?: boolean;
       readonly allowDeletes?: boolean;
       readonly sources?: readonly string[];
     },
@@ -194,10 +224,10 @@ export class LocalPipeline {
   /** Keeps every live source current until `drain`: by file events where it can be watched, and by its schedule. */
   watch(allowDeletes: boolean): void {
     this.#tellNotes();
+    this.#isWatching = true;
     for (const source of this.objects.sources) {
-      if (source.value.spec.suspend) continue;
       if (allowDeletes) this.#triggers.source(source.name)?.want({ trigger: 'start', allowDeletes });
-      if (this.#isWatched(source)) this.dispatcher.watchSource(source.name);
+      this.#followWatch(source);
       this.#triggers.source(source.name)?.start();
     }
   }
@@ -274,15 +304,31 @@ export class LocalPipeline {
     return this.assembly.sources.get(name)?.source.watch !== undefined;
   }
 
+  #isSuspended({ name }: Loaded<LiveSource>): boolean {
+    return this.#specs.pipeline.suspend || this.#specs.sources.get(name)?.suspend === true;
+  }
+
+  #followWatch(source: Loaded<LiveSource>): void {
+    if (!this.#isWatching || !this.#isWatched(source)) return;
+    if (this.#isSuspended(source)) this.dispatcher.unwatchSource(source.name);
+    else this.dispatcher.watchSource(source.name);
+  }
+
+  /** What can be watched is, whatever its mode. */
+  #triggerSettings(object: Loaded<LiveSource>) {
+    const spec = this.#specs.sources.get(object.name) ?? object.value.spec;
+    const mode = this.#isWatched(object) ? 'Watch' : spec.mode;
+    return triggerSettings({ ...spec, mode }, this.#specs.pipeline.suspend);
+  }
+
   #openSource(object: Loaded<LiveSource>): void {
     const { name, value } = object;
     const { spec } = value;
-    const mode = this.#isWatched(object) ? 'Watch' : spec.mode;
     const triggers = new SourceTriggers({
       clock: this.#options.clock,
       door: this.dispatcher,
       source: name,
-      settings: triggerSettings({ ...spec, mode }, this.objects.pipeline.value.spec.suspend),
+      settings: this.#triggerSettings(object),
       observer: { ended: (view, ending) => void this.#report(view, ending) },
     });
     const limits = limitsOf(spec.limits);

@@ -1,10 +1,17 @@
 // What `fairlead top`, `why` and the dashboard see of a Pipeline in this process: records of its updates, and what happened lately.
 import type { Watched } from '../../operator/api/index.ts';
 import type { DispatchEvents, Dispatcher, Seat, UpdateEnding, UpdateView } from '../../operator/dispatch/index.ts';
-import { type Activity, CardMeter, cardsPicture, OWN_UPDATES, Recent, Records } from '../../operator/host/index.ts';
+import {
+  type Activity,
+  CardMeter,
+  cardsPicture,
+  type HostSpecs,
+  OWN_UPDATES,
+  Recent,
+  Records,
+} from '../../operator/host/index.ts';
 import type { PipelineTriggers } from '../../operator/triggers/index.ts';
 import type { Clock } from '../../runner/clock.ts';
-import type { PipelineObjects } from './objects.ts';
 
 /** Follows a local Pipeline's dispatcher. */
 export class Watcher implements DispatchEvents {
@@ -39,8 +46,8 @@ export class Watcher implements DispatchEvents {
 }
 
 export interface WatchedParts {
-  readonly objects: PipelineObjects;
-  readonly slotsMax: number;
+  readonly name: string;
+  readonly specs: () => HostSpecs;
   readonly dispatcher: Dispatcher;
   readonly triggers: PipelineTriggers;
   readonly seat: Seat;
@@ -49,14 +56,11 @@ export interface WatchedParts {
 }
 
 export function watchedOf(parts: WatchedParts): Watched {
-  const { objects, slotsMax, dispatcher, triggers, seat, slots, watcher } = parts;
-  const { pipeline, sources } = objects;
+  const { name, specs, dispatcher, triggers, seat, slots, watcher } = parts;
   return {
-    name: `${pipeline.namespace}/${pipeline.name}`,
-    specs: {
-      pipeline: pipeline.value.spec,
-      slotsMax,
-      sources: new Map(sources.map(({ name, value }) => [name, value.spec])),
+    name,
+    get specs() {
+      return specs();
     },
     dispatcher,
     recent: watcher.recent,
@@ -67,7 +71,7 @@ export function watchedOf(parts: WatchedParts): Watched {
     get cards() {
       return cardsPicture(dispatcher, watcher.cards);
     },
-    sources: sources.map(({ name }) => name),
+    sources: [...specs().sources.keys()],
     records: (source) => watcher.records(source),
     activity: (source) => (source === undefined ? slots.total : slots.of(source)),
     nextCycleAtMs: (source) => triggers.source(source)?.dueAtMs,

@@ -12,7 +12,8 @@ export const WORK = z.discriminatedUnion('do', [
     sources: z.array(z.string()).optional(),
     allowDeletes: z.boolean().optional(),
   }),
-  z.strictObject({ do: z.literal('reprocess') }),
+  /** Every known item again; of these live sources, where some are named. */
+  z.strictObject({ do: z.literal('reprocess'), sources: z.array(z.string()).optional() }),
   /** Lets quarantined items run again; all, where no keys are named. */
   z.strictObject({ do: z.literal('release'), keys: z.array(z.string()).optional() }),
   /** Mends what differs between state and targets. */
@@ -50,14 +51,22 @@ export async function perform(
       return { ended: await pipeline.cycles({ trigger: 'manual', ...wish }, failed) };
     }
     case 'reprocess':
-      return {
-        ended: [await pipeline.update({ kind: 'pipeline', trigger: 'reprocess', reprocess: true }, failed)],
-      };
+      return { ended: await reprocessed(pipeline, work.sources, failed) };
     case 'release':
       return { ended: [], released: await pipeline.assembly.stores.state.release(undefined, work.keys) };
     case 'repair':
       return { ended: [], repaired: await repair(pipeline) };
   }
+}
+
+async function reprocessed(
+  pipeline: LocalPipeline,
+  sources: readonly string[] | undefined,
+  failed: (item: FailedItem) => void,
+): Promise<readonly EndedUpdate[]> {
+  const wish = { trigger: 'reprocess', reprocess: true };
+  if (sources !== undefined) return pipeline.cycles({ ...wish, sources }, failed);
+  return [await pipeline.update({ kind: 'pipeline', ...wish }, failed)];
 }
 
 async function repair(pipeline: LocalPipeline): Promise<Repaired> {

@@ -7,11 +7,16 @@ import { ApiClient, pathOf } from './client.ts';
 import { kubeConfig, reasonOf } from './cluster.ts';
 import { namedPlace, pipelinesOf, print, type RemoteOptions } from './session.ts';
 
-/** Carries out a wish and prints, for each object that it reached, what happened. */
-export async function act(action: Action, options: RemoteOptions): Promise<void> {
-  const says = (await locally(action, options)) ?? (await inCluster(action, options));
+/** Carries out wishes and prints, for each object that one reached, what happened. */
+export async function act(actions: readonly Action[], options: RemoteOptions): Promise<void> {
+  const says: string[] = [];
+  for (const action of actions) says.push(...((await locally(action, options)) ?? (await inCluster(action, options))));
   print(options.output, { says }, () => says.map((line) => `${line}\n`).join(''));
 }
+
+/** The same wish for each of these live sources; for the whole Pipeline, where none is named. */
+export const forEach = (sources: readonly string[], action: Omit<Action, 'source'>): Action[] =>
+  sources.length === 0 ? [action] : sources.map((source) => ({ ...action, source }));
 
 async function locally(action: Action, options: RemoteOptions): Promise<string[] | undefined> {
   const place = namedPlace(options);
@@ -44,7 +49,9 @@ interface Named {
 async function inCluster(action: Action, options: RemoteOptions): Promise<string[]> {
   const config = await kubeConfig(options.context);
   if (config === undefined)
-    throw new CommandError('nothing serves here and there is no kubeconfig: name the operator with --server or --dir');
+    throw new CommandError(
+      'nothing serves here and there is no kubeconfig: name files with -f, or the operator with --server, --dir or --context',
+    );
   const patch = patchOf(action);
   const plural = action.source === undefined ? 'pipelines' : 'livesources';
   const objects = await objectsOf(config, plural, action.source ?? options.pipeline, options.namespace);

@@ -23,7 +23,12 @@ export interface ForwardedPlace extends ApiPlace {
 export async function kubeConfig(context: string | undefined): Promise<KubeConfig | undefined> {
   const { KubeConfig: Config } = await import('@kubernetes/client-node');
   const config = new Config();
-  config.loadFromDefault();
+  try {
+    config.loadFromDefault();
+  } catch (error) {
+    const file = process.env.KUBECONFIG ?? '~/.kube/config';
+    throw new CommandError(`the kubeconfig ${file} cannot be read: ${reasonOf(error)}; set KUBECONFIG to one that can`);
+  }
   if (context !== undefined) {
     if (config.getContextObject(context) === null) throw new CommandError(`the kubeconfig has no context ${context}`);
     config.setCurrentContext(context);

@@ -9,7 +9,11 @@ export interface ApiPlace {
   readonly token?: string;
   /** Process that serves. */
   readonly pid?: number;
+  /** `dev`: it has the state of its Pipelines itself. `operator`: its runners have. */
+  readonly by?: Server;
 }
+
+export type Server = 'dev' | 'operator';
 
 const FILE = 'api.json';
 /** Folders, below the one a command is called in, in which `dev` and the standalone operator write. */

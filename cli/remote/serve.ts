@@ -3,7 +3,7 @@ import { type ApiOptions, createApi, parseApiAddress, serveApi } from '../../ope
 import { dashboardAssets } from '../../operator/dashboard/index.ts';
 import { CommandError } from '../exit.ts';
 import { programVersion } from '../version.ts';
-import { announce, newToken } from './place.ts';
+import { announce, newToken, type Server } from './place.ts';
 import { whatIf } from './what-if.ts';
 
 export interface ServedApi {
@@ -16,10 +16,11 @@ export interface ServeOptions extends Omit<ApiOptions, 'access' | 'about' | 'ass
   readonly address: string;
   /** Folder for the file that tells commands the address and the token. */
   readonly folder: string;
+  readonly by: Server;
 }
 
 /** Undefined: it is off. */
-export async function serveLocalApi({ address, folder, ...options }: ServeOptions): Promise<ServedApi | undefined> {
+export async function serveLocalApi({ address, folder, by, ...options }: ServeOptions): Promise<ServedApi | undefined> {
   const place = parseApiAddress(address);
   if (place === 'off') return undefined;
   if (place === undefined)
@@ -37,7 +38,7 @@ export async function serveLocalApi({ address, folder, ...options }: ServeOption
     throw new CommandError(`--api ${address} cannot be opened: ${error instanceof Error ? error.message : error}`);
   });
   const url = `http://${isLoopback ? '127.0.0.1' : host}:${server.port}`;
-  const announced = announce(folder, { url, token });
+  const announced = announce(folder, { url, token, by });
   return {
     url,
     close: async () => {

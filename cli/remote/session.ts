@@ -42,15 +42,16 @@ export function namedPlace(options: RemoteOptions): ApiPlace | undefined {
   return options.context === undefined ? announcedFor(options.dir) : undefined;
 }
 
+/** The error of whoever looks for an operator where there is none. */
+export const NOTHING_SERVES =
+  'nothing serves here: no `fairlead dev --watch` and no standalone operator runs in this folder (--dir names another), and there is no kubeconfig. --server takes a URL.';
+
 /** Finds the operator, lets `work` ask it, and hangs up. */
 export async function withOperator<T>(options: RemoteOptions, work: (client: ApiClient) => Promise<T>): Promise<T> {
   const named = namedPlace(options);
   if (named !== undefined) return work(new ApiClient(named));
   const config = await kubeConfig(options.context);
-  if (config === undefined)
-    throw new CommandError(
-      'nothing serves here: no `fairlead dev --watch` and no standalone operator runs in this folder (--dir names another), and there is no kubeconfig. --server takes a URL.',
-    );
+  if (config === undefined) throw new CommandError(NOTHING_SERVES);
   const place = await forward(config, options);
   try {
     return await work(new ApiClient(place));

@@ -31,7 +31,7 @@ function spanLines(span: TraceSpan, depth: number, startMs: number, spanMs: numb
 
 function lineOf(span: TraceSpan, depth: number, startMs: number, spanMs: number): string {
   const { kind, name, durationMs, error, attributes } = span;
-  const key = attributes['fairlead.item.key'];
+  const key = attributes['fairlead.item.key'] ?? attributes['server.address'] ?? attributes['process.executable.name'];
   const label = cut(`${'  '.repeat(depth)}${name}${key === undefined ? '' : ` ${key}`}`, NAME_WIDTH).padEnd(NAME_WIDTH);
   const took = (durationMs === undefined ? 'goes on' : duration(durationMs)).padStart(8);
   const bar = barOf(span.startMs - startMs, durationMs ?? spanMs, spanMs);
@@ -40,14 +40,19 @@ function lineOf(span: TraceSpan, depth: number, startMs: number, spanMs: number)
   return `${label} ${took} |${bar}|${failed}${kind === 'wait' ? tellsWait(attributes) : ''}`.trimEnd();
 }
 
-/** What was served instead, in the words of the span's own attributes. */
+/** What was served instead, and who held and waited when its turn came. */
 function tellsWait(attributes: Readonly<Record<string, AttributeValue>>): string {
-  const told = Object.entries(attributes).flatMap(([name, value]) => {
-    if (!name.startsWith('fairlead.wait.') || String(value) === '') return [];
-    const what = name.slice('fairlead.wait.'.length).replaceAll('_', ' ');
-    return [`${what}: ${Array.isArray(value) ? value.join(', ') : value}`];
-  });
-  return told.length === 0 ? '' : `  ${told.join('; ')}`;
+  const of = (name: string): AttributeValue | undefined => attributes[`fairlead.wait.${name}`];
+  const list = (value: AttributeValue | undefined): string => (Array.isArray(value) ? value.join(', ') : '');
+  const told = [
+    list(of('served_instead')) === ''
+      ? 'nobody was served meanwhile'
+      : `served meanwhile: ${list(of('served_instead'))}`,
+    ...(of('is_whole') === false ? ['and more, longer ago than is remembered'] : []),
+    ...(list(of('counts')) === '' ? [] : [`then ${list(of('counts'))}`]),
+    ...(of('on_loan') === true ? ["on its parent's slot"] : []),
+  ];
+  return `  ${told.join('; ')}`;
 }
 
 function barOf(fromMs: number, lengthMs: number, spanMs: number): string {

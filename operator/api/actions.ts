@@ -1,5 +1,5 @@
 // What people ask of an operator outside a cluster. In a cluster the same wishes are annotations and fields of the objects.
-import type { PipelineHost } from '../host/index.ts';
+import type { HostSpecs, PipelineHost } from '../host/index.ts';
 
 export type ActionName = 'refresh' | 'reprocess' | 'suspend' | 'resume' | 'release-quarantined';
 
@@ -27,8 +27,14 @@ export function parseAction(body: unknown): Action | string {
   return { action: known, ...(source !== undefined && { source }), ...(allowDeletes === true && { allowDeletes }) };
 }
 
-/** Carries out a wish on a host. */
-export function actOn(host: PipelineHost, { action, source, allowDeletes }: Action): ActionAnswer {
+/** A Pipeline at work that takes wishes. */
+export interface Actable extends Pick<PipelineHost, 'name' | 'wantCycle'> {
+  readonly specs: HostSpecs;
+  apply(specs: HostSpecs): void;
+}
+
+/** Carries out a wish on a Pipeline. */
+export function actOn(host: Actable, { action, source, allowDeletes }: Action): ActionAnswer {
   if (source !== undefined && !host.specs.sources.has(source))
     return { kind: 'refused', why: `${host.name} has no LiveSource ${source}` };
   if (action === 'suspend' || action === 'resume') return setSuspended(host, source, action === 'suspend');
@@ -43,8 +49,8 @@ export function actOn(host: PipelineHost, { action, source, allowDeletes }: Acti
   return { kind: 'done', says: `asked for a cycle of ${sources.join(', ') || 'no LiveSource: there is none'}` };
 }
 
-/** Holds until the operator starts again: the objects' own `spec.suspend` is what lasts. */
-function setSuspended(host: PipelineHost, source: string | undefined, suspend: boolean): ActionAnswer {
+/** Holds until the process starts again: the objects' own `spec.suspend` is what lasts. */
+function setSuspended(host: Actable, source: string | undefined, suspend: boolean): ActionAnswer {
   const { specs } = host;
   const generation = specs.generation + 1;
   const spec = source === undefined ? undefined : specs.sources.get(source);
@@ -53,5 +59,5 @@ function setSuspended(host: PipelineHost, source: string | undefined, suspend: b
     host.apply({ ...specs, generation, sources: new Map(specs.sources).set(source, { ...spec, suspend }) });
   const what = source === undefined ? `Pipeline ${host.name}` : `LiveSource ${source}`;
   const how = suspend ? 'is suspended: nothing new starts' : 'goes on';
-  return { kind: 'done', says: `${what} ${how}, until the operator starts again; spec.suspend in its file lasts` };
+  return { kind: 'done', says: `${what} ${how}, until this process starts again; spec.suspend in its file lasts` };
 }

@@ -1,5 +1,5 @@
 export type { Access } from './access.ts';
-export { type Action, type ActionAnswer, type ActionName, actOn } from './actions.ts';
+export { type Actable, type Action, type ActionAnswer, type ActionName, actOn } from './actions.ts';
 export { type ApiAddress, parseApiAddress } from './address.ts';
 export type { FreshnessPoint } from './freshness.ts';
 export { type Api, type ApiOptions, type ApiServer, type Asset, createApi, serveApi } from './server.ts';

@@ -46,7 +46,7 @@ test('spans stand below their parents at their place on the bar; failures and wa
   );
   expect(text).toContain('3 runs, spans of 2, 1 left out');
   expect(text).toContain('because of watch at 4f2a');
-  expect(text).toMatch(/^ {2}wait +50ms \|={15} {15}\| {2}served instead: tickets: 4$/m);
+  expect(text).toMatch(/^ {2}wait +50ms \|={15} {15}\| {2}served meanwhile: tickets: 4$/m);
   expect(text).toMatch(/^ {2}run item a\.md +50ms \| {15}={15}\| {2}invalid: refused$/m);
 });
 

@@ -45,7 +45,7 @@ export class Link {
     this.#banner.hidden = !isLost;
     document.body.classList.toggle('stale', isLost);
     if (this.#lostAtMs === undefined) return;
-    const since = durationText(Date.now() - this.#lostAtMs);
+    const since = durationText(Math.max(1_000, Date.now() - this.#lostAtMs));
     const words = `The operator has not answered for ${since}; what you see is from before. Trying again.`;
     this.#banner.replaceChildren(el('p', {}, words));
   }

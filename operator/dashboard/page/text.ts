@@ -23,7 +23,10 @@ export const several = (count: number, one: string, more = `${one}s`): string =>
 const UPDATED = ['added', 'reprocessed', 'deleted', 'failed', 'unchanged'] as const;
 
 /** Counts that are not zero, in words. */
-export function countsText(counts: Readonly<Partial<Record<(typeof UPDATED)[number], number>>>): string {
+export function countsText(
+  counts: Readonly<Partial<Record<(typeof UPDATED)[number], number>>>,
+  isRunning: boolean,
+): string {
   const parts = UPDATED.flatMap((what) => ((counts[what] ?? 0) > 0 ? [`${countText(counts[what] ?? 0)} ${what}`] : []));
-  return parts.join(', ') || 'nothing yet';
+  return parts.join(', ') || (isRunning ? 'nothing yet' : 'none');
 }

@@ -33,7 +33,7 @@ function updateFacts(update: Update, nowMs: number): HTMLElement[] {
       ['Result', resultChip(update)],
       ['Source', source ?? 'the Pipeline itself'],
       ['What', whatText(update)],
-      ['Items', countsText(counts)],
+      ['Items', countsText(counts, update.result === 'Running')],
       ['Took', durationText(tookMs(update, nowMs))],
       ...(waitedMs === undefined ? [] : [['Waited for its first slot', durationText(waitedMs)] as const]),
     ]),

@@ -18,7 +18,7 @@ export function updatesPage({ pipelines, atMs }: Overview): HTMLElement[] {
       el('span', {}, swatch(sourceColour(pipeline, update)), update.source ?? 'the Pipeline itself'),
       whatText(update),
       resultChip(update),
-      countsText(update.counts),
+      countsText(update.counts, update.result === 'Running'),
       measured(tookMs(update, atMs) / longestMs, durationText(tookMs(update, atMs)), 'var(--quiet)'),
       agoText(update.startedAtMs, atMs),
     ],
