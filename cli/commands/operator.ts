@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { resolveMaxInflightComponents } from '../../crds/schema/index.ts';
+import { resolveInflight } from '../../crds/schema/index.ts';
 import { actOn } from '../../operator/api/index.ts';
 import { type OperatorFlags, parseSettings } from '../../operator/settings.ts';
 import { type StandaloneOperator, startStandalone } from '../../operator/standalone/index.ts';
@@ -164,12 +164,13 @@ async function runInCluster(flags: OperatorFlags & LogFlags): Promise<void> {
 const nameOf = ({ pipeline }: PipelineObjects): string => `${pipeline.namespace}/${pipeline.name}`;
 
 function specsOf({ pipeline, sources }: PipelineObjects) {
-  const slots = resolveMaxInflightComponents(pipeline.value.spec, process.env);
-  if (slots.kind === 'refused') throw new CommandError(slots.message);
+  const inflight = resolveInflight(pipeline.value.spec, process.env);
+  if (inflight.kind === 'refused') throw new CommandError(inflight.message);
   return {
     generation: 1,
     pipeline: pipeline.value.spec,
-    slotsMax: slots.value,
+    slotsMax: inflight.slotsMax,
+    limits: inflight.limits,
     sources: new Map(sources.map(({ name, value }) => [name, value.spec])),
   };
 }

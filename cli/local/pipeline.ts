@@ -2,7 +2,7 @@
 // Owns:   opening and closing the parts, which updates are asked for, what is reported of them.
 // Leaves: admission (operator/dispatch and its tree), execution (runner/execute), opening parts from the spec (runner/assemble).
 
-import { type LiveSource, mixesCards, resolveMaxInflightComponents } from '../../crds/schema/index.ts';
+import { type Inflight, type LiveSource, mixesCards, resolveInflight } from '../../crds/schema/index.ts';
 import type { ServingRule } from '../../operator/admission/index.ts';
 import type { Watched } from '../../operator/api/index.ts';
 import {
@@ -79,11 +79,11 @@ export class LocalPipeline {
 
   /** Opens a Pipeline for work. Throws CommandError where another process has it, or a part cannot be opened. */
   static async open(objects: PipelineObjects, options: PipelineOptions): Promise<LocalPipeline> {
-    const slots = options.slots ?? slotsOf(objects, options.environment);
+    const inflight = inflightOf(objects, options);
     const cards = await localCards(objects, options.environment);
     const lost = Promise.withResolvers<Holder | undefined>();
     const assembly = await openAssembly(objects, { ...options, onLost: lost.resolve });
-    const pipeline = new LocalPipeline(objects, assembly, slots, cards, options);
+    const pipeline = new LocalPipeline(objects, assembly, inflight, cards, options);
     void lost.promise.then((holder) => pipeline.#lost(holder));
     return pipeline;
   }
@@ -91,7 +91,7 @@ export class LocalPipeline {
   private constructor(
     objects: PipelineObjects,
     assembly: Assembly,
-    slots: number,
+    { slotsMax, limits }: Inflight,
     cards: number,
     options: PipelineOptions,
   ) {
@@ -109,7 +109,8 @@ export class LocalPipeline {
     this.#specs = {
       generation: 1,
       pipeline: spec,
-      slotsMax: slots,
+      slotsMax,
+      limits,
       sources: new Map(objects.sources.map(({ name, value }) => [name, value.spec])),
     };
     const { stores, plan, sources, hide } = assembly;
@@ -122,7 +123,6 @@ export class LocalPipeline {
       livesOn: options.stays ?? false,
       hide,
     });
-    const limits = limitsOf(spec.limits);
     const { namespace, name } = objects.pipeline;
     const follower = options.follow?.(`${namespace}/${name}`);
     const { slots: counts } = this.#activity;
@@ -133,13 +133,13 @@ export class LocalPipeline {
     });
     this.dispatcher = new Dispatcher({
       clock,
-      slotsMax: slots,
+      slotsMax,
       epoch: assembly.stores.epoch,
       packsCards: mixesCards(spec),
       events: fanOut([this.#activity, ...this.#watcher.followers, ...(follower?.events ?? [])]),
       ...(follower && { traceparentOf: (update: UpdateView) => follower.traceparentOf(update) }),
       ...(rule !== undefined && { rule }),
-      ...(limits !== undefined && { limits }),
+      limits,
     });
     const room = options.slots ?? sum(spec.runners, (runner) => runner.slots);
     this.#joined = this.dispatcher.addRunner({
@@ -386,10 +386,10 @@ export class LocalPipeline {
 
 const sum = <T>(all: readonly T[], of: (one: T) => number): number => all.reduce((total, one) => total + of(one), 0);
 
-function slotsOf({ pipeline }: PipelineObjects, environment: Environment): number {
-  const slots = resolveMaxInflightComponents(pipeline.value.spec, environment);
-  if (slots.kind === 'refused') throw new CommandError(slots.message);
-  return slots.value;
+function inflightOf({ pipeline }: PipelineObjects, { slots, environment }: PipelineOptions): Inflight {
+  const inflight = resolveInflight(pipeline.value.spec, environment);
+  if (inflight.kind === 'refused') throw new CommandError(inflight.message);
+  return slots === undefined ? inflight : { ...inflight, slotsMax: slots };
 }
 
 function messageOf(outcome: UpdateEnding['outcome']): string | undefined {

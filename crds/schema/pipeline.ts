@@ -144,7 +144,10 @@ export const pipelineSpec = object(
     runners,
     component,
     targets,
-    limits: limits('the Pipeline'),
+    limits: limits(
+      'the Pipeline',
+      (what) => `the variable FAIRLEAD_SOURCE_MAX_INFLIGHT_${what} of the operator, else no limit`,
+    ),
     cost: choice(
       'What a branch is taken to hold when the next slot is given: Slots, Bytes (declared by its runs), or DominantShare of slots, bytes and cards. Default Slots.',
       'Slots',

@@ -258,15 +258,24 @@ const nestedStep = exactlyOne(
   ...stepRules,
 );
 
-/** Limits of rows and bytes in flight, at whatever level. */
-export const limits = (level: string) =>
-  object(
-    `Limits of what ${level} may have in flight. All levels must pass; something heavier than a limit runs alone. Absent: no limit at this level.`,
+export const INFLIGHT_ROWS_BOUNDS = { min: 1, max: 100_000_000, what: 'an integer from 1 to 100,000,000' } as const;
+export const INFLIGHT_BYTES_BOUNDS = { min: 1_024, max: 1_024 ** 5, what: 'a quantity from 1Ki to 1Pi' } as const;
+
+/** Limits of rows and bytes in flight, at whatever level. `otherwise`: what holds where one is absent. */
+export const limits = (level: string, otherwise = (_what: 'ROWS' | 'BYTES') => 'no limit') => {
+  const { min, max } = INFLIGHT_ROWS_BOUNDS;
+  return object(
+    `Limits of what ${level} may have in flight. All levels must pass; something heavier than a limit runs alone.`,
     {
-      maxInflightRows: int('Rows (items or elements) in flight. Absent: no limit.', 1, 100_000_000).optional(),
-      maxInflightBytes: bytes('Bytes of input in flight, such as 1Gi. Absent: no limit.', '1Ki', '1Pi').optional(),
+      maxInflightRows: int(`Rows (items or elements) in flight. Absent: ${otherwise('ROWS')}.`, min, max).optional(),
+      maxInflightBytes: bytes(
+        `Bytes of input in flight, such as 1Gi. Absent: ${otherwise('BYTES')}.`,
+        '1Ki',
+        '1Pi',
+      ).optional(),
     },
   ).optional();
+};
 
 /** Class of runner of a component. */
 export const runnerClass = name(

@@ -9,6 +9,7 @@
 import { create } from '@bufbuild/protobuf';
 import { type LiveSourceSpec, mixesCards } from '../../crds/schema/index.ts';
 import { type RunnerReport, type Specs, SpecsSchema } from '../../runner/protocol/index.ts';
+import type { Limits } from '../admission/index.ts';
 import type { Clock } from '../clock.ts';
 import {
   type Defer,
@@ -131,7 +132,7 @@ export class PipelineHost {
     this.#activity = new Activity(() => this.#demandChanged());
     this.#cardMeter = new CardMeter(() => clock.nowMs());
     this.recent = new Recent(clock);
-    const limits = limitsOf(specs.pipeline.limits);
+    const { limits } = specs;
     this.dispatcher = new Dispatcher({
       clock,
       epoch,
@@ -180,8 +181,7 @@ export class PipelineHost {
     this.#specs = specs;
     if (before.slotsMax !== specs.slotsMax) this.dispatcher.setSlots(specs.slotsMax);
     if (before.pipeline !== specs.pipeline) this.dispatcher.setCardPacking(mixesCards(specs.pipeline));
-    if (before.pipeline.limits !== specs.pipeline.limits)
-      this.dispatcher.setLimits(limitsOf(specs.pipeline.limits) ?? {});
+    if (!sameLimits(before.limits, specs.limits)) this.dispatcher.setLimits(specs.limits ?? {});
     for (const name of [...this.#sources.keys()]) if (!specs.sources.has(name)) this.#close(name);
     for (const [name, spec] of specs.sources) this.#applySource(name, spec, specs.pipeline.suspend);
     if (changesResults(before.pipeline, specs.pipeline)) this.want({ trigger: 'edit' });
@@ -473,6 +473,8 @@ export class PipelineHost {
 }
 
 const sum = <T>(all: readonly T[], of: (one: T) => number): number => all.reduce((total, one) => total + of(one), 0);
+
+const sameLimits = (a: Limits = {}, b: Limits = {}): boolean => a.rows === b.rows && a.bytes === b.bytes;
 
 function settingsOf({ weight, limits }: LiveSourceSpec) {
   const bounds = limitsOf(limits);

@@ -19,6 +19,8 @@ export interface HostSpecs {
   readonly pipeline: PipelineSpec;
   /** Slots in force. */
   readonly slotsMax: number;
+  /** Rows and bytes in force, over all sources; absent: no limit. */
+  readonly limits?: Limits;
   /** By name; only those that are accepted and are not being deleted. */
   readonly sources: ReadonlyMap<string, LiveSourceSpec>;
 }

@@ -88,6 +88,16 @@ test('a command without -f in a folder where nothing ran says so and exits with 
   expect(stderr).toContain('fairlead init');
 });
 
+test('a variable that is no bound of rows or bytes stops dev before anything is opened, by its name', async () => {
+  const space = new Workspace();
+  space.environment.FAIRLEAD_SOURCE_MAX_INFLIGHT_BYTES = 'plenty';
+  const refused = await space.run('dev', '-f', 'pipeline.yaml');
+  expect(refused.code).toBe(1);
+  expect(refused.stderr).toContain(
+    'FAIRLEAD_SOURCE_MAX_INFLIGHT_BYTES must be a quantity from 1Ki to 1Pi, not "plenty"',
+  );
+});
+
 test('a misspelt field stops dev before anything is opened, with file, line, object, field and the nearest name', async () => {
   const space = new Workspace({ steps: 'split: {by: text, chunksize: 200}' });
   const { code, stderr } = await space.run('dev', '-f', 'pipeline.yaml');

@@ -6,6 +6,7 @@ import {
   EMBEDDERS,
   embedderOf,
   fitStatus,
+  type LimitsSpec,
   nearest,
   type Pipeline,
   type PipelineStatus,
@@ -13,6 +14,7 @@ import {
   parsePipeline,
   pipelineStatus,
   readStored,
+  resolveInflight,
   resolveMaxInflightComponents,
   SOURCE_KINDS,
   STATUS_MAX_BYTES,
@@ -72,6 +74,38 @@ describe('maxInflightComponents', () => {
       'value',
     ]);
   });
+});
+
+describe('rows and bytes in flight', () => {
+  const rowsVariable = 'FAIRLEAD_SOURCE_MAX_INFLIGHT_ROWS';
+  const bytesVariable = 'FAIRLEAD_SOURCE_MAX_INFLIGHT_BYTES';
+
+  test('each is that of the spec, else that of its variable, else not limited', () => {
+    const limitsOf = (limits: LimitsSpec | undefined, env: Readonly<Record<string, string>>) =>
+      resolveInflight({ limits }, env);
+    expect(limitsOf(undefined, {})).toEqual({ kind: 'value', slotsMax: 1024, limits: {} });
+    const both = { [rowsVariable]: '64', [bytesVariable]: '1Mi' };
+    expect(limitsOf(undefined, both)).toMatchObject({ limits: { rows: 64, bytes: 1_048_576 } });
+    expect(limitsOf({ maxInflightRows: 8 }, both)).toMatchObject({ limits: { rows: 8, bytes: 1_048_576 } });
+    expect(limitsOf({ maxInflightBytes: '4Ki' }, { [bytesVariable]: 'much' })).toMatchObject({
+      limits: { bytes: 4_096 },
+    });
+    expect(limitsOf(undefined, { [bytesVariable]: '5000000' })).toMatchObject({ limits: { bytes: 5_000_000 } });
+  });
+
+  for (const [variable, text, want] of [
+    [rowsVariable, '', 'an integer from 1 to 100,000,000'],
+    [rowsVariable, '0', 'an integer from 1 to 100,000,000'],
+    [rowsVariable, '1Ki', 'an integer from 1 to 100,000,000'],
+    [bytesVariable, '', 'a quantity from 1Ki to 1Pi'],
+    [bytesVariable, '1000', 'a quantity from 1Ki to 1Pi'],
+    [bytesVariable, '2Pi', 'a quantity from 1Ki to 1Pi'],
+    [bytesVariable, '1 GB', 'a quantity from 1Ki to 1Pi'],
+  ] as const)
+    test(`${variable} ${JSON.stringify(text)} is refused by name`, () => {
+      const message = `${variable} must be ${want}, not ${JSON.stringify(text)}`;
+      expect(resolveInflight({}, { [variable]: text })).toEqual({ kind: 'refused', message });
+    });
 });
 
 describe('an object of which one member is set', () => {

@@ -191,6 +191,22 @@ describe('a host', () => {
     expect(runner.orders.map(({ kind }) => kind)).toEqual(['pipeline']);
   });
 
+  test('A11: rows in force hold back runs of all sources together, and runs that wait begin once they are lifted', async () => {
+    const { host, specs, join } = world({
+      sources: { a: sourceSpec({ interval: '60s' }), b: sourceSpec({ interval: '60s' }) },
+    });
+    host.apply({ ...specs, generation: 2, limits: { rows: 2 } });
+    const { runner } = join('pod-0');
+    await settle();
+    for (const source of ['a', 'b'])
+      for (const mount of [1, 2]) runner.mount(source, { path: `${source}/${mount}`, mount, rows: 1 });
+    await settle();
+    expect(runner.paths().filter((path) => path.includes('/'))).toHaveLength(2);
+    host.apply({ ...specs, generation: 3 });
+    await settle();
+    expect(runner.paths().filter((path) => path.includes('/'))).toHaveLength(4);
+  });
+
   test('a suspended Pipeline lists nothing; the cycle that was due runs when it goes on', async () => {
     const { host, clock, specs, join } = world({ past: { delayMs: 1_000 } });
     const { runner } = join('pod-0');

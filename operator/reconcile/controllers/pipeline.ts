@@ -1,11 +1,12 @@
 // Keeps one Pipeline as it is written: its host, its runner pods, its status. Level-based: what is done follows from what is there now.
 import {
   FINALIZER,
+  type Inflight,
   type LiveSourceSpec,
   type PipelineSpec,
   type PipelineStatus,
   type RunnerSpec,
-  resolveMaxInflightComponents,
+  resolveInflight,
 } from '../../../crds/schema/index.ts';
 import { secretNames } from '../../blueprint/index.ts';
 import { type EndedUpdate, type HostSpecs, PipelineHost } from '../../host/index.ts';
@@ -58,21 +59,26 @@ export class PipelineController {
     }
     const read = this.#context.pipelines.read(object);
     if (read.kind === 'refused') return this.#refused(object, read.refusal, signal);
-    const slots = resolveMaxInflightComponents(read.spec, this.#context.settings.environment);
-    if (slots.kind === 'refused')
-      return this.#refused(object, { reason: 'InvalidSpec', message: slots.message }, signal);
-    if (object.metadata.deletionTimestamp !== undefined) return this.#delete(object, read.spec, slots.value, signal);
+    const inflight = resolveInflight(read.spec, this.#context.settings.environment);
+    if (inflight.kind === 'refused')
+      return this.#refused(object, { reason: 'InvalidSpec', message: inflight.message }, signal);
+    if (object.metadata.deletionTimestamp !== undefined) return this.#delete(object, read.spec, inflight, signal);
     const held = await this.#holds(object, signal);
     if (held !== 'held') return held === 'conflict' ? lookAgain(CONFLICT_MS) : SETTLED; // its own event brings it back
-    return this.#follow(object, read.spec, slots.value, signal);
+    return this.#follow(object, read.spec, inflight, signal);
   }
 
   // ---- a Pipeline that lives ---------------------------------------------------------------------------------------
 
-  async #follow(object: StoredObject, spec: PipelineSpec, slotsMax: number, signal: AbortSignal): Promise<Outcome> {
+  async #follow(
+    object: StoredObject,
+    spec: PipelineSpec,
+    { slotsMax, limits }: Inflight,
+    signal: AbortSignal,
+  ): Promise<Outcome> {
     const key = keyOf(object);
     const sources = this.#sourcesOf(key);
-    const host = this.#hostOf(object, { pipeline: spec, slotsMax, sources });
+    const host = this.#hostOf(object, { pipeline: spec, slotsMax, limits, sources });
     this.#act(object, host);
     const kept = await this.#keep(object, spec, sources, host, spec.suspend && !host.isDropping, signal);
     this.#show(object, {
@@ -230,12 +236,17 @@ export class PipelineController {
     return this.#context.writes.setFinalizers(object, [...finalizers, FINALIZER], signal);
   }
 
-  async #delete(object: StoredObject, spec: PipelineSpec, slotsMax: number, signal: AbortSignal): Promise<Outcome> {
+  async #delete(
+    object: StoredObject,
+    spec: PipelineSpec,
+    { slotsMax, limits }: Inflight,
+    signal: AbortSignal,
+  ): Promise<Outcome> {
     if (!(object.metadata.finalizers ?? []).includes(FINALIZER)) return SETTLED;
     const key = keyOf(object);
     if (spec.deletionPolicy === 'Retain') return this.#letGo(object, signal);
     const known = this.#context.hosts.get(key)?.host;
-    const host = known ?? this.#hostOf(object, { pipeline: spec, slotsMax, sources: new Map() });
+    const host = known ?? this.#hostOf(object, { pipeline: spec, slotsMax, limits, sources: new Map() });
     const state = this.#context.drops.advance(
       object,
       (ended) => host.drop(undefined, ended),
