@@ -4,7 +4,8 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    exclude: ['test/cluster/**'],
+    // Those beside the cluster take minutes, or wait for heartbeats: `make test-cluster` runs them.
+    exclude: ['test/cluster/**', 'test/standalone/two-operators.test.ts'],
     setupFiles: ['test/support/fail-on-console.ts'],
     pool: 'forks',
     maxWorkers: 2,

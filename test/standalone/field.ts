@@ -34,6 +34,7 @@ export class StandaloneField {
   readonly killedAtMs = new Map<number, number>();
   readonly #options: FieldOptions;
   #operator: RunningCommand | undefined;
+  readonly #started: RunningCommand[] = [];
 
   constructor(options: FieldOptions) {
     this.#options = options;
@@ -51,11 +52,45 @@ export class StandaloneField {
   }
 
   async startOperator(): Promise<void> {
-    const { runners } = this.#options;
-    const flags = ['--standalone', '--dir', 'operator', '--port', `${await this.#port()}`, '--api', 'off'];
-    const args = ['operator', '-f', 'fairlead.yaml', ...flags, '--start-runners', `${runners}`];
-    this.#operator = startCommand(args, { cwd: this.folder, env: this.#environment });
-    await this.#operator.sees(/listens on/);
+    this.#operator = await this.startOperatorOn(await this.#port());
+  }
+
+  /** One more operator of the same folder: it leads from now on, whatever others think. */
+  async startOperatorOn(port: number): Promise<RunningCommand> {
+    const flags = ['--standalone', '--dir', 'operator', '--port', `${port}`, '--api', 'off'];
+    const operator = this.#start([
+      'operator',
+      '-f',
+      'fairlead.yaml',
+      ...flags,
+      '--start-runners',
+      `${this.#options.runners}`,
+    ]);
+    await operator.sees(/listens on/);
+    return operator;
+  }
+
+  /** A runner that no operator started; it dials these ports in turn. */
+  startRunner(name: string, slots: number, ports: readonly number[]): RunningCommand {
+    const operators = ports.flatMap((port) => ['--operator', `https://127.0.0.1:${port}`]);
+    const link = ['--ca', 'operator/tls.crt', '--token', 'operator/token', '--pipeline', 'default/busy'];
+    return this.#start([
+      'runner',
+      ...operators,
+      ...link,
+      '--name',
+      name,
+      '--slots',
+      `${slots}`,
+      '--data',
+      `data-${name}`,
+    ]);
+  }
+
+  #start(args: readonly string[]): RunningCommand {
+    const started = startCommand(args, { cwd: this.folder, env: this.#environment });
+    this.#started.push(started);
+    return started;
   }
 
   async killOperator(): Promise<void> {
@@ -83,7 +118,7 @@ export class StandaloneField {
 
   /** Ends all, however they are. */
   async close(): Promise<void> {
-    if (this.#operator?.process.exitCode === null) await this.killOperator();
+    for (const { process: one } of this.#started) if (one.exitCode === null) one.kill('SIGKILL');
     for (const pid of existsSync(join(this.folder, 'operator')) ? this.runners() : []) this.killRunner(pid);
   }
 
