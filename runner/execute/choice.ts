@@ -1,12 +1,15 @@
 // Which runs of a traced update tell where their time went. An update may have a million runs; its trace is for people.
 //   C1. Told: every run that failed or was parked, the slowest ones so far, and a sample of the rest that thins out as more come.
-//   C2. For n runs about 100 × log2(n ÷ 64) are told, FAILED_MAX failures on top. What is not told is counted by whoever hears of the end.
+//   C2. Of n runs about SMALL + 40 × log2(n ÷ SMALL) are told, FAILED_MAX failures on top: of a small update all of them. What is not told is counted by whoever hears of the end.
 //   C3. Each runner chooses by itself; nothing is kept of a run that is not told.
 import type { RunOrder, RunOutcome, RunTrace } from '../protocol/index.ts';
 import type { RunTimes } from './times.ts';
 
-const SAMPLE = 64;
-const SLOWEST = 32;
+/** Of an update with no more runs, all are told. */
+const SMALL = 64;
+/** Runs that are told before the sample thins out again. */
+const SAMPLE = 24;
+const SLOWEST = 16;
 const FAILED_MAX = 500;
 /** Updates that are remembered; of one that was forgotten the sample begins anew. */
 const UPDATES_MAX = 1_024;
@@ -48,9 +51,11 @@ export class Choice {
 class Chosen {
   #seen = 0;
   #failed = 0;
-  /** Every so many runs one is told; doubles with every SAMPLE of them. */
+  /** Every so many runs one is told. */
   #stride = 1;
   #told = 0;
+  /** When the stride doubles. */
+  #thinsAt = SMALL;
   /** Durations of the slowest runs, shortest first. */
   readonly #slowest: number[] = [];
 
@@ -65,7 +70,9 @@ class Chosen {
 
   #isSampled(): boolean {
     if (this.#seen++ % this.#stride !== 0) return false;
-    if (++this.#told % SAMPLE === 0) this.#stride *= 2;
+    if (++this.#told < this.#thinsAt) return true;
+    this.#stride *= 2;
+    this.#thinsAt += SAMPLE;
     return true;
   }
 

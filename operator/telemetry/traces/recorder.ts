@@ -22,7 +22,7 @@ import type {
   UpdateView,
 } from '../../dispatch/index.ts';
 import type { RecentTraces } from './recent.ts';
-import { ServedGrants } from './served.ts';
+import { GRANTS_MAX, ServedGrants } from './served.ts';
 import { NO_SINK, type SpanSink } from './sink.ts';
 import { errorOf, type HowEnded, type Wait } from './spans.ts';
 import type { TraceLink } from './tree.ts';
@@ -38,6 +38,8 @@ export interface RecorderOptions {
   readonly sink?: SpanSink;
 }
 
+/** Grants that are looked at for a wait below the root: a trace may show hundreds of those. */
+const GRANTS_LOOKED_AT = 256;
 /** Sources that a wait names at most. */
 const NAMED_MAX = 8;
 /** Sources that are looked at when a root run that waited is granted. */
@@ -142,7 +144,8 @@ export class TraceRecorder implements DispatchEvents {
   #waitOf(run: RunView): Wait | undefined {
     const waitedMs = run.grantedAtMs - run.requestedAtMs;
     if (waitedMs <= 0) return undefined;
-    const served = this.#grants.since(run.requestedAtMs, run.grantedAtMs);
+    const most = run.parent === undefined ? GRANTS_MAX : GRANTS_LOOKED_AT;
+    const served = this.#grants.since(run.requestedAtMs, run.grantedAtMs, most);
     const by = served.by.slice(0, NAMED_MAX).map(({ name, grants }) => `${name}: ${grants}`);
     return {
       attributes: {

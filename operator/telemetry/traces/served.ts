@@ -1,13 +1,13 @@
 // Which runs were served while another waited: the last grants of one Pipeline, by whom they went to.
 //   S1. Bounded: the last GRANTS_MAX grants. A wait that began before the oldest of them gets "at least" numbers.
-//   S2. A grant costs two writes; counting is for the few waits that are shown.
-const GRANTS_MAX = 8_192;
+//   S2. A grant costs two writes; counting is for the few waits that are shown, and looks at so many grants as is asked for.
+export const GRANTS_MAX = 8_192;
 
 export interface Served {
   /** Grants by receiver, most first. */
   readonly by: readonly { readonly name: string; readonly grants: number }[];
   readonly total: number;
-  /** False: it waited longer than grants are remembered. */
+  /** False: it waited through more grants than were looked at. */
   readonly isWhole: boolean;
 }
 
@@ -23,9 +23,9 @@ export class ServedGrants {
     this.#count++;
   }
 
-  /** Grants after `fromMs` and up to now; call it before the grant that ends the wait is added. */
-  since(fromMs: number, toMs: number): Served {
-    const oldest = Math.max(0, this.#count - GRANTS_MAX);
+  /** Grants after `fromMs` and up to now, the last `most` of them; call it before the grant that ends the wait is added. */
+  since(fromMs: number, toMs: number, most = GRANTS_MAX): Served {
+    const oldest = Math.max(0, this.#count - Math.min(most, GRANTS_MAX));
     const counts = new Map<string, number>();
     let total = 0;
     let number = this.#count;
