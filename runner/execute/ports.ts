@@ -360,9 +360,11 @@ export interface WorkEntry extends NewWork {
  *   W4. Else `older`: nothing changes.
  *   W5. A delete whose `seenAtMs` is not above the item's own `seenAtMs` is `older`: the item was seen after the listing began.
  *       A delete of an item that the state does not know, and that has no entry, is `known`.
+ *   W6. An entry is `fresh` only if the state knows no component of the item at this moment: another update may have committed it since the
+ *       comparison.
  */
 export type Entered =
-  | { readonly kind: 'entered'; readonly seq: number }
+  | { readonly kind: 'entered'; readonly seq: number; readonly fresh?: boolean }
   | { readonly kind: 'tookOver'; readonly seq: number; readonly from: string }
   | { readonly kind: 'known' }
   | { readonly kind: 'older' };

@@ -182,5 +182,6 @@ type Added = Extract<Entered, { readonly seq: number }>;
 const isAdded = (result: Entered): result is Added => result.kind === 'entered' || result.kind === 'tookOver';
 
 function entryOf(wanted: NewWork, result: Entered | undefined): WorkEntry[] {
-  return result === undefined || !isAdded(result) ? [] : [{ ...wanted, seq: result.seq, losses: 0 }];
+  if (result === undefined || !isAdded(result)) return [];
+  return [{ ...wanted, seq: result.seq, losses: 0, fresh: result.kind === 'entered' && result.fresh === true }];
 }

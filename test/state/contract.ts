@@ -448,6 +448,15 @@ export function stateContract(name: string, makePlace: () => Promise<StatePlace>
         expect((await state.takeWork('u2', 0, 10)).map(({ fresh }) => fresh)).toEqual([undefined, undefined]);
       });
 
+      test('W6: an item that another update committed after a comparison called it new is entered as one that is known', async () => {
+        const offers = [work('a', { fresh: true }), work('b', { fresh: true })];
+        expect(await verdicts(state, listed('a', 'b'))).toEqual(['new', 'new']);
+        await commit(replaced('a'));
+        const entered = await state.enter(offers);
+        expect(entered.map((one) => one.kind === 'entered' && (one.fresh ?? false))).toEqual([false, true]);
+        expect((await state.takeWork('u1', 0, 10)).map(({ fresh }) => fresh ?? false)).toEqual([false, true]);
+      });
+
       test('W2: what is wanted already at that version is known, whoever wants it', async () => {
         await state.enter([work('a')]);
         expect(await state.enter([work('a', { update: 'u2', seenAtMs: 2000 })])).toEqual([{ kind: 'known' }]);

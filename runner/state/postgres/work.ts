@@ -43,6 +43,8 @@ interface Key {
 
 interface Accepted {
   readonly offer: NewWork;
+  /** W6 */
+  readonly isFresh: boolean;
   readonly there: WorkCells | undefined;
 }
 
@@ -65,17 +67,21 @@ export class WorkList {
 
   async #enterRun(offers: readonly NewWork[]): Promise<Entered[]> {
     const there = await this.#lock(offers);
-    const seen = await this.#seenItems(offers.filter(({ action }) => action === 'delete'));
+    const seen = await this.#seenItems(offers.filter(({ action, fresh }) => action === 'delete' || fresh === true));
     const decisions = offers.map((offer): [Decision, Accepted] => {
-      const entry = there.get(itemPathOf(offer));
-      return [decide(offer, entry && entryOf(entry), seen.get(itemPathOf(offer))), { offer, there: entry }];
+      const path = itemPathOf(offer);
+      const entry = there.get(path);
+      const isFresh = offer.fresh === true && entry === undefined && !seen.has(path);
+      return [decide(offer, entry && entryOf(entry), seen.get(path)), { offer, isFresh, there: entry }];
     });
     const accepted = decisions.filter(([decision]) => decision === 'enter' || decision === 'takeOver');
     const seqs = await this.#replace(accepted.map(([, offered]) => offered));
     return decisions.map(([decision, offered]): Entered => {
       if (decision === 'known' || decision === 'older') return { kind: decision };
+      const { isFresh, there } = offered;
       const seq = seqs.shift() as number;
-      return offered.there === undefined ? { kind: 'entered', seq } : { kind: 'tookOver', seq, from: offered.there[3] };
+      if (there !== undefined) return { kind: 'tookOver', seq, from: there[3] };
+      return isFresh ? { kind: 'entered', seq, fresh: true } : { kind: 'entered', seq };
     });
   }
 
@@ -129,7 +135,7 @@ export class WorkList {
         binary.bigints(offers.map(({ sizeBytes }) => sizeBytes)),
         binary.booleans(accepted.map(({ offer, there }) => offer.reprocess === true || there?.[7] === true)),
         binary.doubles(offers.map(({ seenAtMs }) => seenAtMs)),
-        binary.booleans(offers.map(({ fresh }) => fresh === true)),
+        binary.booleans(accepted.map(({ isFresh }) => isFresh)),
       ],
     );
   }

@@ -20,6 +20,7 @@ const COLUMNS =
 const INSERT = `INSERT INTO components(${COLUMNS})`;
 const VALUES = '(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)';
 const FIND = `SELECT ${COLUMNS} FROM components WHERE parent = ? AND key = ?`;
+const HAS = 'SELECT 1 FROM components WHERE parent = ? AND key = ?';
 const WRITE = `${INSERT} VALUES ${VALUES}
   ON CONFLICT(id) DO UPDATE SET (is_item, status, version, fingerprint, hash, epoch, run, attempt, committed_at, seen_at, failures, losses, memoised, error)
   = (excluded.is_item, excluded.status, excluded.version, excluded.fingerprint, excluded.hash, excluded.epoch, excluded.run, excluded.attempt,
@@ -44,6 +45,11 @@ export class Components {
   find(path: SplitPath): PlacedRow | undefined {
     const parent = this.parents.find(path.parent);
     return parent === undefined ? undefined : this.findIn(parent, path.segment);
+  }
+
+  has(path: SplitPath): boolean {
+    const parent = this.parents.find(path.parent);
+    return parent !== undefined && this.#database.sql(HAS).get(parent, path.segment) !== undefined;
   }
 
   findIn(parent: number, segment: string): PlacedRow | undefined {

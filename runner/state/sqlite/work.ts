@@ -36,6 +36,9 @@ interface Key {
   readonly key: string;
 }
 
+const enteredAt = (seq: number, { fresh }: NewWork): Entered =>
+  fresh === true ? { kind: 'entered', seq, fresh } : { kind: 'entered', seq };
+
 /** What takes an entry off. */
 export type Settled = Pick<Commit, 'path' | 'settlesSeq'> & { readonly settles: string };
 
@@ -63,8 +66,16 @@ export class WorkList {
 
   /** Mostly nothing is there of what a listing offers, so it is looked only after an insert that met something. */
   enter(offers: readonly NewWork[]): Entered[] {
-    const firsts = offers.every(({ action }) => action === 'process') ? this.#insertFirsts(offers) : [];
-    return offers.map((offer, index) => firsts[index] ?? this.#enterOne(offer));
+    const now = offers.map((offer) =>
+      offer.fresh === true && this.#isKnown(offer) ? { ...offer, fresh: false } : offer,
+    );
+    const firsts = now.every(({ action }) => action === 'process') ? this.#insertFirsts(now) : [];
+    return now.map((offer, index) => firsts[index] ?? this.#enterOne(offer));
+  }
+
+  /** W6 */
+  #isKnown({ source, key }: Key): boolean {
+    return this.#components.has({ parent: sourcePath(source), segment: keySegment(key) });
   }
 
   #insertFirsts(offers: readonly NewWork[]): Entered[] {
@@ -75,7 +86,7 @@ export class WorkList {
       this.#putCells(cells, at, seq, offer, offer.reprocess === true);
     });
     this.#lastSeq += inserted;
-    return Array.from({ length: inserted }, (_, index) => ({ kind: 'entered', seq: first + index }));
+    return offers.slice(0, inserted).map((offer, index) => enteredAt(first + index, offer));
   }
 
   #enterOne(offer: NewWork): Entered {
@@ -88,7 +99,7 @@ export class WorkList {
     const seq = ++this.#lastSeq;
     const reprocess = there?.[7] === 1 || offer.reprocess === true;
     this.#inserter.insert([offer], (cells, at) => this.#putCells(cells, at, seq, offer, reprocess));
-    return there === undefined ? { kind: 'entered', seq } : { kind: 'tookOver', seq, from: this.owners.text(there[3]) };
+    return there === undefined ? enteredAt(seq, offer) : { kind: 'tookOver', seq, from: this.owners.text(there[3]) };
   }
 
   #putCells(cells: SQLInputValue[], at: number, seq: number, offer: NewWork, reprocess: boolean): void {
