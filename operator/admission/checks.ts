@@ -1,9 +1,19 @@
 // What callers may pass. Messages are for developers of the rooms around: users' fields are checked where objects are read.
 import { BranchEntry } from './branch.ts';
-import { Loan } from './loan.ts';
-import { refuse, whole } from './refuse.ts';
 import { type Load, NO_LOAD, RunEntry } from './run.ts';
 import type { Branch, Limits, RequestOptions, Run } from './types.ts';
+
+/** Stops a call that makes no sense before it changes anything: a wrong count would be a silent unfairness for ever. */
+export function refuse(why: string): never {
+  throw new Error(`admission tree: ${why}`);
+}
+
+/** The value, if it is an integer within the bounds. */
+export function whole(what: string, value: number, min: number, max = Number.MAX_SAFE_INTEGER): number {
+  if (!Number.isSafeInteger(value) || value < min || value > max)
+    refuse(`${what} must be an integer from ${min} to ${max}, got ${value}`);
+  return value;
+}
 
 export const checkedSlots = (slots: number): number => whole('slots', slots, 1, 1_000_000);
 
@@ -11,35 +21,26 @@ export const checkedWeight = (weight: number): number => whole('a weight', weigh
 
 /** Undefined where nothing is bounded. */
 export function checkedLimits({ rows, bytes }: Limits): Limits | undefined {
-  if (rows !== undefined) whole('a limit on rows', rows, 1);
-  if (bytes !== undefined) whole('a limit on bytes', bytes, 1);
-  return rows === undefined && bytes === undefined ? undefined : { ...(rows && { rows }), ...(bytes && { bytes }) };
+  if (rows === undefined && bytes === undefined) return undefined;
+  return {
+    ...(rows !== undefined && { rows: whole('a limit on rows', rows, 1) }),
+    ...(bytes !== undefined && { bytes: whole('a limit on bytes', bytes, 1) }),
+  };
 }
 
 export function checkedLoad({ rows = 0, bytes = 0, milliCards = 0 }: RequestOptions): Load {
   if (rows === 0 && bytes === 0 && milliCards === 0) return NO_LOAD;
-  return {
-    rows: whole('rows of a run', rows, 0),
-    bytes: whole('bytes of a run', bytes, 0),
-    milliCards: whole('milliCards of a run', milliCards, 0),
-  };
+  const load = { rows, bytes, milliCards };
+  for (const [what, amount] of Object.entries(load)) whole(`${what} of a run`, amount, 0);
+  return load;
 }
 
 export function entryOf(branch: Branch): BranchEntry {
-  if (!(branch instanceof BranchEntry)) refuse('a branch comes from openSource, openUpdate or pool');
-  return branch;
+  return branch instanceof BranchEntry ? branch : refuse('a branch comes from openSource, openUpdate or pool');
 }
 
 export function runOf(run: Run): RunEntry {
-  if (!(run instanceof RunEntry)) refuse('a run comes from request or adopt');
-  return run;
-}
-
-/** The loan of a run's slot, made with its first child. */
-export function loanOf(run: RunEntry): Loan {
-  if (run.state !== 'granted') refuse(`run ${run.number} is ${run.state} and has no slot to lend`);
-  run.loan ??= new Loan(run);
-  return run.loan;
+  return run instanceof RunEntry ? run : refuse('a run comes from request or adopt');
 }
 
 export const nameOf = ({ kind, name }: BranchEntry): string => (kind === 'pool' ? 'the pool' : `${kind} ${name}`);

@@ -1,47 +1,32 @@
 // Classes of runner, and how many runs each can still execute (A12).
-import { whole } from './refuse.ts';
+import { whole } from './checks.ts';
 
-export class Room {
+export interface Room {
   readonly number: number;
   /** Absent for "any class", which runs take that name none. */
   readonly name: string | undefined;
-  size = 0;
+  size: number;
   /** Runs that execute in it. May exceed the size: a parent that goes on after its children takes its room back unasked. */
-  used = 0;
-
-  constructor(number: number, name: string | undefined) {
-    this.number = number;
-    this.name = name;
-  }
+  used: number;
 }
 
 export class Rooms {
-  /** In the order in which they were first named; number 0 is "any". */
-  readonly all: readonly Room[];
-  readonly #all = [new Room(0, undefined)];
-  readonly #byName = new Map<string | undefined, Room>();
+  /** Few, in the order in which they were first named; number 0 is "any". */
+  readonly all: Room[] = [{ number: 0, name: undefined, size: 0, used: 0 }];
   #isSized = false;
-
-  constructor(sizes: Readonly<Record<string, number>>) {
-    this.all = this.#all;
-    this.#byName.set(undefined, this.#all[0] as Room);
-    for (const [name, size] of Object.entries(sizes)) this.resize(name, size);
-  }
 
   /** Runs that execute. */
   get executing(): number {
     let executing = 0;
-    for (const { used } of this.#all) executing += used;
+    for (const { used } of this.all) executing += used;
     return executing;
   }
 
   /** A class that nobody sized has no room: its runs wait and show why. */
   named(name: string | undefined): Room {
-    const known = this.#byName.get(name);
-    if (known) return known;
-    const room = new Room(this.#all.length, name);
-    this.#all.push(room);
-    this.#byName.set(name, room);
+    for (const room of this.all) if (room.name === name) return room;
+    const room = { number: this.all.length, name, size: 0, used: 0 };
+    this.all.push(room);
     return room;
   }
 
@@ -53,7 +38,7 @@ export class Rooms {
   /** For a run of the class with this number. */
   hasRoom(number: number): boolean {
     if (number === 0 && !this.#isSized) return true;
-    const { used, size } = this.choose(this.#all[number] as Room);
+    const { used, size } = this.choose(this.all[number]!);
     return used < size;
   }
 
@@ -61,7 +46,7 @@ export class Rooms {
   choose(room: Room): Room {
     let best = room;
     if (room.number === 0 && this.#isSized)
-      for (const other of this.#all) if (other.size - other.used > best.size - best.used) best = other;
+      for (const other of this.all) if (other.size - other.used > best.size - best.used) best = other;
     return best;
   }
 }

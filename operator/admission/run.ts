@@ -1,5 +1,5 @@
 // A run as the tree keeps it, and the lists that runs stand in.
-// A run is in one list at a time: in its lane while it waits, else among the others of its branch. One pair of links is
+// A run is in one list at a time: in the queue of its lane while it waits, else among the others of its branch. One pair of links is
 // therefore enough, and a run that waits stays small.
 import type { BranchEntry } from './branch.ts';
 import type { Lane } from './lane.ts';
@@ -15,8 +15,7 @@ export const NO_LOAD: Load = { rows: 0, bytes: 0, milliCards: 0 };
 
 export class RunEntry implements Run {
   state: RunState = 'waiting';
-  /** The queue that it waits in: of its branch and its class. */
-  readonly lane: Lane;
+  isExecuting = false;
   /** The class that it asked for; once granted, the class whose room it takes (A12). */
   room: Room;
   /** The loan that it uses. Granted without one: the slot is its own (A7). */
@@ -25,21 +24,22 @@ export class RunEntry implements Run {
   loan: Loan | undefined = undefined;
   prev: RunEntry | undefined = undefined;
   next: RunEntry | undefined = undefined;
-  isExecuting = false;
+  readonly number: number;
+  /** The lane that it waits in: of its branch and its class. */
+  readonly lane: Lane;
   readonly load: Load;
   readonly component: string | undefined;
-  readonly number: number;
   readonly version: string | undefined;
   readonly of: unknown;
 
-  constructor(number: number, lane: Lane, room: Room, load: Load, options: RequestOptions) {
+  constructor(number: number, lane: Lane, room: Room, load: Load, { component, version, of }: RequestOptions) {
     this.number = number;
     this.lane = lane;
     this.room = room;
     this.load = load;
-    this.component = options.component;
-    this.version = options.version;
-    this.of = options.of;
+    this.component = component;
+    this.version = version;
+    this.of = of;
   }
 
   /** Where it counts: in its update, or in the brood of its parent run (B3). */
@@ -48,7 +48,7 @@ export class RunEntry implements Run {
   }
 
   get update(): BranchEntry {
-    return this.branch.kind === 'brood' ? (this.branch.parent as BranchEntry) : this.branch;
+    return this.branch.isBrood ? this.branch.parent! : this.branch;
   }
 
   get runnerClass(): string | undefined {
@@ -82,25 +82,19 @@ export class RunList {
 
   /** In order of arrival: at the end, but for followers that come back (A9), which walk past those that are older. */
   insert(run: RunEntry): void {
-    if (this.last === undefined || this.last.number < run.number) this.add(run);
-    else {
-      let next = this.first as RunEntry;
-      while (next.number < run.number) next = next.next as RunEntry;
-      this.add(run, next);
-    }
+    let next = this.last !== undefined && this.last.number > run.number ? this.first : undefined;
+    while (next !== undefined && next.number < run.number) next = next.next;
+    this.add(run, next);
   }
 
-  remove(run: RunEntry): void {
-    const { prev, next } = run;
+  remove({ prev, next }: RunEntry): void {
     if (prev === undefined) this.first = next;
     else prev.next = next;
     if (next === undefined) this.last = prev;
     else next.prev = prev;
-    run.prev = undefined;
-    run.next = undefined;
   }
 
   *[Symbol.iterator](): Generator<RunEntry> {
-    for (let run = this.first; run; run = run.next) yield run;
+    for (let run = this.first; run !== undefined; run = run.next) yield run;
   }
 }

@@ -3,13 +3,9 @@
 // named.
 import { type BranchEntry, below } from './branch.ts';
 import type { Rooms } from './rooms.ts';
-import type { Limits } from './types.ts';
+import type { Branch, Limits } from './types.ts';
 
-export interface BranchSnapshot {
-  /** Order of opening. */
-  readonly number: number;
-  readonly kind: 'pool' | 'source' | 'update';
-  readonly name: string;
+export interface BranchSnapshot extends Branch {
   /** Slots that its subtree holds; a loan counts once (A7). */
   readonly heldSlots: number;
   /** What the serving rule compares: slots, bytes, or billionths of the dominant share (A11). */
@@ -43,23 +39,15 @@ export function snapshotOf(pool: BranchEntry, slots: number, rooms: Rooms): Tree
 }
 
 function branchSnapshot(branch: BranchEntry): BranchSnapshot {
-  const { number, name, heldSlots, held, weight, waiting, since, rows, bytes, limits } = branch;
+  const { number, kind, name, heldSlots, held, weight, waiting, since, rows, bytes, limits, children } = branch;
   const runs = [...below(branch)].flatMap(({ others }) => [...others]);
+  const inFlight = runs.filter(({ state }) => state === 'granted').length;
   return {
-    number,
-    kind: branch.kind === 'brood' ? 'update' : branch.kind,
-    name,
-    heldSlots,
-    held,
-    weight,
+    ...{ number, kind, name, heldSlots, held, weight, inFlight, waiting, rows, bytes },
     executing: runs.filter(({ isExecuting }) => isExecuting).length,
-    inFlight: runs.filter(({ state }) => state === 'granted').length,
-    waiting,
-    following: runs.filter(({ state }) => state === 'following').length,
+    following: runs.length - inFlight,
     ...(waiting > 0 && { since }),
-    rows,
-    bytes,
     ...(limits && { limits }),
-    children: [...branch.children].filter(({ kind }) => kind !== 'brood').map(branchSnapshot),
+    children: kind === 'update' ? [] : [...children].map(branchSnapshot),
   };
 }

@@ -10,13 +10,11 @@
 //   A10, A13. Nothing to do here: a delete is a run like any other, and who parks or backs off has released its run.
 import { auditOf } from './audit.ts';
 import { BranchEntry, below } from './branch.ts';
-import { checkedLimits, checkedLoad, checkedSlots, checkedWeight, entryOf, loanOf, nameOf, runOf } from './checks.ts';
+import { checkedLimits, checkedLoad, checkedSlots, checkedWeight, entryOf, nameOf, refuse, runOf } from './checks.ts';
 import { costOf } from './cost.ts';
 import { type Explanation, explanationOf, type RunHistory } from './explain.ts';
-import { type Lane, needOf } from './lane.ts';
-import { isBelow, isBelowShares, stopperOf } from './limits.ts';
-import type { Loan } from './loan.ts';
-import { refuse } from './refuse.ts';
+import { Closings, heirOf, stopperOf } from './limits.ts';
+import { Loan } from './loan.ts';
 import { Rooms } from './rooms.ts';
 import { fewestHeldFirst, type ServingRule } from './rules.ts';
 import { NO_LOAD, RunEntry } from './run.ts';
@@ -27,34 +25,37 @@ import type { Branch, Limits, RequestOptions, Run } from './types.ts';
 export class AdmissionTree {
   readonly #pool: BranchEntry;
   readonly #rule: ServingRule;
-  readonly #rooms: Rooms;
-  /** Undefined: branches are compared by slots. */
-  readonly #costOf: ((branch: BranchEntry) => number) | undefined;
+  readonly #rooms = new Rooms();
+  readonly #cost: Said.Cost;
+  readonly #milliCards: number | undefined;
   #slots: number;
   #branches = 0;
   /** Arrivals and grants draw their numbers from one sequence, so that rules can compare them. */
   #sequence = 0;
   /** Runs that have not ended, by component. */
-  readonly #twins = new Map<string, RunEntry[]>();
+  readonly #twins = new Map<string, readonly RunEntry[]>();
   /** Whether a limit was ever set: without, nobody is asked. */
-  #isLimited = false;
-  /** Branches that are closed for a run (M3). */
-  readonly #closed = new Set<BranchEntry>();
+  #isLimited: boolean;
+  readonly #closings = new Closings();
   /** By need: whether a run could start now. Written by `#next`. */
   readonly #isOpen: boolean[] = [];
 
-  constructor(options: Said.TreeOptions) {
-    this.#rule = options.rule ?? fewestHeldFirst;
-    this.#slots = checkedSlots(options.slots);
-    this.#rooms = new Rooms(options.rooms ?? {});
-    this.#pool = new BranchEntry(0, 'pool', 'pool', undefined, this.#rule);
-    const { milliCards } = options;
-    this.#costOf = costOf(options.cost ?? 'slots', () => ({
-      slots: this.#slots,
-      bytes: this.#pool.limits?.bytes,
-      milliCards,
-    }));
-    this.#limit(this.#pool, options.limits ?? {});
+  constructor({
+    slots,
+    rule = fewestHeldFirst,
+    cost = 'slots',
+    limits = {},
+    milliCards,
+    rooms = {},
+  }: Said.TreeOptions) {
+    this.#rule = rule;
+    this.#cost = cost;
+    this.#milliCards = milliCards;
+    this.#slots = checkedSlots(slots);
+    this.#isLimited = rule.slotsMax !== undefined;
+    this.#pool = new BranchEntry(0, 'pool', 'pool', rule);
+    for (const [name, size] of Object.entries(rooms)) this.#rooms.resize(name, size);
+    this.#limit(this.#pool, checkedLimits(limits));
   }
 
   /** Runs that execute now: those in flight less the parents that wait (A4). */
@@ -75,19 +76,19 @@ export class AdmissionTree {
 
   /** Opens a live source under the pool, or under the live source whose update mounted it. */
   openSource(parent: Branch, name: string, { weight = 1, limits = {}, mountedBy }: Said.SourceOptions = {}): Branch {
-    checkedWeight(weight);
-    const mounter = mountedBy && loanOf(runOf(mountedBy));
-    const source = this.#open('source', name, entryOf(parent), mounter);
-    mounter?.mounted.push(source);
-    source.weight = weight;
-    this.#limit(source, limits);
+    const [checked, bounds] = [checkedWeight(weight), checkedLimits(limits)];
+    const source = this.#open('source', name, entryOf(parent), mountedBy && this.#loanOf(runOf(mountedBy)));
+    source.weight = checked;
+    this.#limit(source, bounds);
     return source;
   }
 
   /** Opens an update of the Pipeline (under the pool) or of a live source. */
   openUpdate(parent: Branch, name: string): Branch {
     const above = entryOf(parent);
-    return this.#open('update', name, above, above.ownLoan);
+    const update = this.#open('update', name, above, above.ownLoan);
+    above.ownLoan?.branches.add(update);
+    return update;
   }
 
   /**
@@ -99,8 +100,7 @@ export class AdmissionTree {
     if (top === this.#pool) refuse('the pool cannot be removed');
     const branches = [...below(top)];
     const withdrawn = branches
-      .flatMap((entry) => [...entry.waiters(), ...entry.others])
-      .filter(({ state }) => state !== 'granted')
+      .flatMap((entry) => [...entry.waiters, ...entry.others].filter(({ state }) => state !== 'granted'))
       .sort((a, b) => a.number - b.number);
     for (const entry of branches) entry.isRemoved = true;
     for (const run of withdrawn) this.#withdraw(run);
@@ -127,19 +127,19 @@ export class AdmissionTree {
     const entry = entryOf(source);
     if (entry.kind !== 'source') refuse(`only a live source has a weight, not ${nameOf(entry)}`);
     entry.weight = checkedWeight(weight);
-    this.#settle(entry);
+    entry.settle();
   }
 
   /** Limits of the pool or of a live source; absent ones are lifted. */
   setLimits(branch: Branch, limits: Limits): readonly Run[] {
-    this.#limit(entryOf(branch), limits);
+    this.#limit(entryOf(branch), checkedLimits(limits));
     if (branch === this.#pool) this.#weighAgain();
     return this.#serve();
   }
 
   /** Limits of a nested iteration: of what the children of this run have in flight. */
   limitChildren(parent: Run, limits: Limits): readonly Run[] {
-    this.#limit(this.#broodOf(runOf(parent)), limits);
+    this.#limit(this.#broodOf(runOf(parent)), checkedLimits(limits));
     return this.#serve();
   }
 
@@ -148,8 +148,8 @@ export class AdmissionTree {
   /** Asks for a slot. The run is granted now, or waits, or follows another run of its component. */
   request(update: Branch, options: RequestOptions = {}): Said.Requested {
     const run = this.#newRun(entryOf(update), options);
-    if (this.#leaderOf(run)) this.#follow(run);
-    else this.#queue(run);
+    if (this.#leaderOf(run) === undefined) this.#queue(run);
+    else this.#follow(run);
     return { run, granted: this.#serve() };
   }
 
@@ -200,7 +200,7 @@ export class AdmissionTree {
 
   /** The run lends to no further child: those that wait for its loan wait for the pool. A child that borrows keeps the slot. */
   closeLoan(lender: Run): readonly Run[] {
-    this.#closeLoan(loanOf(runOf(lender))); // also of a run that has not lent yet
+    this.#closeLoan(this.#loanOf(runOf(lender))); // also of a run that has not lent yet
     return this.#serve();
   }
 
@@ -227,7 +227,7 @@ export class AdmissionTree {
     let granted: Run[] | undefined;
     for (let run = this.#next(); run !== undefined; run = this.#next()) {
       const stopper = this.#isLimited ? stopperOf(run) : undefined;
-      if (stopper !== undefined) this.#close(stopper, run);
+      if (stopper !== undefined) this.#closings.close(stopper, run);
       else {
         this.#start(run);
         if (granted === undefined) granted = [run];
@@ -241,27 +241,29 @@ export class AdmissionTree {
   #next(): RunEntry | undefined {
     const isSlotFree = this.#pool.heldSlots < this.#slots;
     let isAnyOpen = false;
-    for (let lane = this.#pool.lanes; lane !== undefined; lane = lane.sibling) {
+    for (const lane of this.#pool.lanes) {
       // Slots may only be lent while no more than the limit execute: always so, but after the limit was lowered (A4).
       const isOpen = lane.isLoan ? this.#rooms.executing < this.#slots : isSlotFree;
       this.#isOpen[lane.need] = isOpen && this.#rooms.hasRoom(lane.need >> 1);
-      isAnyOpen ||= isOpen && lane.items.length > 0;
+      isAnyOpen ||= this.#isOpen[lane.need]!;
     }
-    const first = isAnyOpen ? this.#first() : undefined;
-    return first !== undefined || this.#closed.size === 0 ? first : this.#firstBesideClosed();
+    if (!isAnyOpen) return undefined;
+    if (this.#isLimited) this.#closings.passOver(this.#isOpen);
+    return this.#first();
   }
 
   /** A2: down from the pool, at each level to the branch that is served first among those with a run for an open need. */
   #first(): RunEntry | undefined {
-    let branch: BranchEntry | undefined = this.#pool.isStopped ? undefined : this.#pool;
-    while (branch !== undefined && branch.kind !== 'update') {
-      const { closedFor } = branch;
-      if (closedFor !== undefined && this.#canStart(closedFor)) return closedFor; // M3
-      branch = branch.firstLane(this.#isOpen)?.branch;
+    let branch = this.#pool;
+    while (!branch.isStopped) {
+      const heir = heirOf(branch, this.#isOpen);
+      if (heir !== undefined) return heir;
+      const lane = branch.firstLane(this.#isOpen);
+      if (lane === undefined) return undefined;
+      if (lane.branch === branch) return heirOf(lane.first!.branch, this.#isOpen) ?? lane.first;
+      branch = lane.branch;
     }
-    const run = branch?.oldestRun(this.#isOpen);
-    const closedFor = this.#closed.size > 0 ? run?.branch.closedFor : undefined;
-    return closedFor !== undefined && this.#canStart(closedFor) ? closedFor : run;
+    return undefined;
   }
 
   /** The one place where a run gets a slot: its lender's idle loan (A7), else one of the pool's. */
@@ -274,44 +276,60 @@ export class AdmissionTree {
     }
     run.state = 'granted';
     run.isExecuting = true;
-    run.lane.remove(run);
+    run.lane.queue.remove(run);
     branch.others.add(run);
     run.room = this.#rooms.choose(run.room);
     run.room.used++;
     this.#sequence++;
     this.#recount(branch, -1, run.borrowed === undefined ? 1 : 0, run.load, 1, 1);
     if (loan !== undefined) this.#pace(loan);
-    if (this.#closed.size > 0) this.#reopenFor(run);
-    if (run.component !== undefined) this.#makeTwinsFollow(run);
+    this.#closings.reopenFor(run);
+    for (const twin of this.#twinsOf(run)) if (twin.state === 'waiting') this.#follow(this.#unqueue(twin));
   }
 
   #end(run: RunEntry): void {
-    const executing = run.isExecuting ? -1 : 0;
+    const { branch, room, load } = run;
     run.state = 'ended';
+    if (run.isExecuting) room.used--;
     run.isExecuting = false;
-    run.room.used += executing;
-    run.branch.others.remove(run);
-    this.#recount(run.branch, 0, this.#passSlotOn(run) ? -1 : 0, run.load, -1, executing);
+    branch.others.remove(run);
+    this.#recount(branch, 0, this.#passSlotOn(run) ? -1 : 0, load, -1, run.loan === undefined ? -1 : 0);
     if (run.loan !== undefined) this.#closeLoan(run.loan);
     if (run.borrowed !== undefined) this.#pace(run.borrowed);
     run.borrowed = undefined;
-    if (run.branch.loan !== undefined) this.#pend(run.branch.loan, -1);
+    if (branch.loan !== undefined) this.#pend(branch.loan, -1);
   }
 
   /** A7: a borrower keeps the slot of a parent that ends. True: the run's own slot leaves its branch. */
-  #passSlotOn(run: RunEntry): boolean {
-    const borrower = run.loan?.borrower;
-    const lender = run.borrowed;
-    if (lender !== undefined) lender.borrower = borrower;
+  #passSlotOn({ loan, borrowed }: RunEntry): boolean {
+    const borrower = loan?.borrower;
+    if (borrowed !== undefined) borrowed.borrower = borrower;
     if (borrower !== undefined) {
-      borrower.borrowed = lender;
-      (run.loan as Loan).borrower = undefined;
-      if (lender === undefined) this.#recount(borrower.branch, 0, 1);
+      borrower.borrowed = borrowed;
+      loan!.borrower = undefined;
+      if (borrowed === undefined) this.#recount(borrower.branch, 0, 1);
     }
-    return lender === undefined;
+    return borrowed === undefined;
   }
 
   // ---- loans (A7, A8) ---------------------------------------------------------------------------------------------
+
+  /** The loan of a run's slot, made with its first child. Whoever lends counts no more as loaded (M1). */
+  #loanOf(run: RunEntry): Loan {
+    if (run.state !== 'granted') refuse(`run ${run.number} is ${run.state} and has no slot to lend`);
+    if (run.loan !== undefined) return run.loan;
+    run.loan = new Loan(run);
+    this.#recount(run.branch, 0, 0, run.load, 0, -1);
+    return run.loan;
+  }
+
+  /** Where the children of a run stand. */
+  #broodOf(lender: RunEntry): BranchEntry {
+    const loan = this.#loanOf(lender);
+    loan.brood ??= new BranchEntry(++this.#branches, 'update', lender.update.name, this.#rule, lender.update, loan);
+    loan.branches.add(loan.brood);
+    return loan.brood;
+  }
 
   #closeLoan(loan: Loan): void {
     loan.isOpen = false;
@@ -325,24 +343,17 @@ export class AdmissionTree {
     this.#pace(loan);
   }
 
-  /** Brings up to date whether the lender executes (A12), and which lanes are offered its slot (L3). */
+  /** Brings up to date whether children are offered the loan (L3), and whether the lender executes (A12). */
   #pace(loan: Loan): void {
-    const { lender } = loan;
-    const executes = lender.state === 'granted' && !loan.isWaiting;
-    if (executes !== lender.isExecuting) {
-      const executing = executes ? 1 : -1;
-      lender.isExecuting = executes;
-      lender.room.used += executing;
-      if (lender.load !== NO_LOAD) this.#recount(lender.branch, 0, 0, lender.load, 0, executing);
+    const { lender, borrower, isOpen } = loan;
+    const isIdle = isOpen && borrower === undefined;
+    if (isIdle !== loan.isIdle) {
+      loan.isIdle = isIdle;
+      for (const branch of loan.branches) branch.settle();
     }
-    for (const room of this.#rooms.all) {
-      const before = loan.offered[room.number];
-      const now = loan.isIdle ? loan.firstFor(room) : undefined;
-      if (now === before) continue;
-      loan.offered[room.number] = now;
-      if (before !== undefined) offer(before, undefined);
-      if (now !== undefined) offer(now, now.branch.laneFor(now.need - 1));
-    }
+    const isExecuting = lender.state === 'granted' && !loan.isWaiting;
+    if (isExecuting !== lender.isExecuting) lender.room.used += isExecuting ? 1 : -1;
+    lender.isExecuting = isExecuting;
   }
 
   // ---- waiting ----------------------------------------------------------------------------------------------------
@@ -355,49 +366,43 @@ export class AdmissionTree {
     if (lender && lender.update !== update) refuse('a lender belongs to the update of its children');
     const branch = lender ? this.#broodOf(lender) : update;
     const room = this.#rooms.named(options.runnerClass);
-    const run = new RunEntry(++this.#sequence, branch.laneFor(needOf(room, false)), room, load, options);
+    if (branch.loan) branch.laneFor(2 * room.number + 1);
+    const run = new RunEntry(++this.#sequence, branch.laneFor(2 * room.number), room, load, options);
     if (branch.loan) this.#pend(branch.loan, 1);
-    if (run.component === undefined) return run;
-    const twins = this.#twins.get(run.component);
-    if (twins) twins.push(run);
-    else this.#twins.set(run.component, [run]);
+    if (run.component !== undefined) this.#twins.set(run.component, [...this.#twinsOf(run), run]);
     return run;
-  }
-
-  /** Where the children of a run stand. */
-  #broodOf(lender: RunEntry): BranchEntry {
-    const loan = loanOf(lender);
-    loan.brood ??= new BranchEntry(++this.#branches, 'brood', lender.update.name, lender.update, undefined, loan);
-    return loan.brood;
   }
 
   #queue(run: RunEntry): void {
     run.state = 'waiting';
-    run.lane.insert(run);
+    run.lane.queue.insert(run);
     this.#recount(run.branch, 1, 0);
-    if (run.branch.loan) this.#pace(run.branch.loan);
   }
 
-  #unqueue(run: RunEntry): void {
-    run.lane.remove(run);
+  #unqueue(run: RunEntry): RunEntry {
+    run.lane.queue.remove(run);
     this.#recount(run.branch, -1, 0);
-    if (run.branch.loan) this.#pace(run.branch.loan);
-    if (this.#closed.size > 0) this.#reopenFor(run);
+    this.#closings.reopenFor(run);
+    return run;
   }
 
   #withdraw(run: RunEntry): void {
     if (run.state === 'waiting') this.#unqueue(run);
     else run.branch.others.remove(run);
     run.state = 'ended';
-    if (run.component !== undefined) this.#forget(run, run.component);
+    this.#forget(run);
     if (run.branch.loan) this.#pend(run.branch.loan, -1);
     this.#prune(run.branch);
   }
 
   // ---- one execution of a component at a time (A9) ----------------------------------------------------------------
 
-  #leaderOf({ component }: RunEntry): RunEntry | undefined {
-    return component === undefined ? undefined : this.#twins.get(component)?.find(({ state }) => state === 'granted');
+  #twinsOf({ component }: RunEntry): readonly RunEntry[] {
+    return (component === undefined ? undefined : this.#twins.get(component)) ?? NOBODY;
+  }
+
+  #leaderOf(run: RunEntry): RunEntry | undefined {
+    return this.#twinsOf(run).find(({ state }) => state === 'granted');
   }
 
   #follow(run: RunEntry): void {
@@ -405,120 +410,67 @@ export class AdmissionTree {
     run.branch.others.add(run);
   }
 
-  #makeTwinsFollow(run: RunEntry): void {
-    for (const twin of this.#twins.get(run.component as string) ?? []) {
-      if (twin.state !== 'waiting') continue;
-      this.#unqueue(twin);
-      this.#follow(twin);
-    }
-  }
-
   /** Followers of a version that succeeded are served; the others wait for slots again, with their old arrival numbers. */
   #settleTwins(run: RunEntry, ending: 'succeeded' | 'failed'): readonly Run[] {
-    const twins = this.#forget(run, run.component as string);
+    const twins = this.#forget(run);
     // A run that was taken over under another parent has a second grant for a moment: its twins go on following that one.
-    if (twins.some(({ state }) => state === 'granted')) return NOBODY;
-    const reused: RunEntry[] = [];
-    for (const twin of twins) {
-      if (ending === 'succeeded' && twin.version !== undefined && twin.version === run.version) {
-        this.#withdraw(twin);
-        reused.push(twin);
-      } else {
+    if (this.#leaderOf(run)) return NOBODY;
+    const isServed = ({ version }: RunEntry): boolean =>
+      ending === 'succeeded' && version !== undefined && version === run.version;
+    for (const twin of twins)
+      if (isServed(twin)) this.#withdraw(twin);
+      else {
         twin.branch.others.remove(twin);
         this.#sequence++;
         this.#queue(twin);
       }
-    }
-    return reused;
+    return twins.filter(isServed);
   }
 
   /** The other runs of its component. */
-  #forget(run: RunEntry, component: string): readonly RunEntry[] {
-    const others = (this.#twins.get(component) ?? []).filter((twin) => twin !== run);
-    if (others.length > 0) this.#twins.set(component, others);
-    else this.#twins.delete(component);
+  #forget(run: RunEntry): readonly RunEntry[] {
+    const others = this.#twinsOf(run).filter((twin) => twin !== run);
+    if (others.length > 0) this.#twins.set(run.component!, others);
+    else if (run.component !== undefined) this.#twins.delete(run.component);
     return others;
-  }
-
-  // ---- limits (A11; M1 to M4 in limits.ts) ----------------------------------------------------------------------------
-
-  #limit(branch: BranchEntry, limits: Limits): void {
-    branch.limits = checkedLimits(limits);
-    this.#isLimited ||= branch.limits !== undefined;
-    for (let above: BranchEntry | undefined = branch; above; above = above.parent) above.isStopped = false;
-    this.#settle(branch);
-  }
-
-  /** M2, M4. */
-  #close(branch: BranchEntry, run: RunEntry): void {
-    for (const other of [...this.#closed])
-      if (isBelow(run, other) && isBelow(other.closedFor as RunEntry, branch)) this.#reopen(other);
-    branch.closedFor = run;
-    branch.isStopped = true;
-    this.#closed.add(branch);
-    for (let above: BranchEntry | undefined = branch; above; above = above.parent) above.settle();
-  }
-
-  #reopen(branch: BranchEntry): void {
-    branch.closedFor = undefined;
-    branch.isStopped = false;
-    this.#closed.delete(branch);
-    this.#settle(branch);
-  }
-
-  /** It has started, or waits no more. */
-  #reopenFor(run: RunEntry): void {
-    for (const branch of [...this.#closed]) if (branch.closedFor === run) this.#reopen(branch);
-  }
-
-  /** M3: whether it has all that it needs, apart from limits. */
-  #canStart(run: RunEntry): boolean {
-    const { lane, branch } = run;
-    if (this.#isOpen[lane.need] && isBelowShares(branch)) return true;
-    return lane.first === run && this.#isOpen[lane.need + 1] === true && branch.laneFor(lane.need + 1).queue === lane;
-  }
-
-  /** M3: branches whose run could not start anyway hold nobody up. */
-  #firstBesideClosed(): RunEntry | undefined {
-    const idle = [...this.#closed].filter(
-      ({ isStopped, closedFor }) => isStopped && closedFor && !this.#canStart(closedFor),
-    );
-    for (const branch of idle) {
-      branch.isStopped = false;
-      this.#settle(branch);
-    }
-    return idle.length > 0 ? this.#first() : undefined;
   }
 
   // ---- counts and branches --------------------------------------------------------------------------------------------
 
   /** A3: the one writer of counts, for a branch and all above it; keeps the order of waiting in step with them. */
-  #recount(from: BranchEntry, waiting: number, slots: number, load = NO_LOAD, inFlight = 0, executing = 0): void {
+  #recount(from: BranchEntry, waiting: number, slots: number, load = NO_LOAD, runs = 0, loaded = 0): void {
     for (let branch: BranchEntry | undefined = from; branch !== undefined; branch = branch.parent) {
       if (waiting > 0 && branch.waiting === 0) branch.since = this.#sequence;
       branch.waiting += waiting;
       branch.heldSlots += slots;
       if (slots > 0) branch.servedAt = this.#sequence;
-      if (load !== NO_LOAD) branch.countLoad(load, inFlight, executing);
-      branch.held = this.#costOf === undefined ? branch.heldSlots : this.#costOf(branch);
-      branch.settle(slots < 0);
+      if (slots < 0) branch.isStopped = false;
+      if (load !== NO_LOAD) branch.countLoad(load, runs, loaded);
+      branch.held = this.#cost === 'slots' ? branch.heldSlots : this.#costOf(branch);
+      for (const lane of branch.lanes) lane.settle();
     }
   }
 
-  /** Something else changed that decides its place, or that of a branch above. */
-  #settle(from: BranchEntry): void {
-    this.#recount(from, 0, 0);
+  #costOf(branch: BranchEntry): number {
+    const { bytes } = this.#pool.limits ?? {};
+    return costOf(this.#cost, branch, { heldSlots: this.#slots, bytes, milliCards: this.#milliCards });
   }
 
   /** The capacity that dominant shares are parts of has changed. */
   #weighAgain(): void {
-    if (this.#costOf) for (const branch of below(this.#pool)) this.#settle(branch);
+    if (this.#cost === 'dominant-share') for (const branch of below(this.#pool)) this.#recount(branch, 0, 0);
   }
 
-  #open(kind: 'source' | 'update', name: string, parent: BranchEntry, mounter: Loan | undefined): BranchEntry {
+  #limit(branch: BranchEntry, limits: Limits | undefined): void {
+    branch.limits = limits;
+    this.#isLimited ||= limits !== undefined;
+    for (let above: BranchEntry | undefined = branch; above; above = above.parent) above.isStopped = false;
+    branch.settle();
+  }
+
+  #open(kind: 'source' | 'update', name: string, parent: BranchEntry, loan: Loan | undefined): BranchEntry {
     if (parent.kind === 'update' || parent.isRemoved) refuse(`a ${kind} cannot be opened under ${nameOf(parent)}`);
-    const rule = kind === 'source' ? this.#rule : undefined;
-    const branch = new BranchEntry(++this.#branches, kind, name, parent, rule, mounter);
+    const branch = new BranchEntry(++this.#branches, kind, name, this.#rule, parent, loan);
     branch.slotsMax = this.#rule.slotsMax?.(name) ?? branch.slotsMax;
     return branch;
   }
@@ -527,16 +479,9 @@ export class AdmissionTree {
   #prune(from: BranchEntry): void {
     for (let branch = from; branch.parent !== undefined && branch.isGone; branch = branch.parent) {
       branch.parent.children.delete(branch);
-      const mounted = branch.kind === 'source' ? (branch.ownLoan?.mounted ?? []) : [];
-      if (mounted.includes(branch)) mounted.splice(mounted.indexOf(branch), 1);
+      branch.ownLoan?.branches.delete(branch);
     }
   }
 }
 
-const NOBODY: readonly Run[] = Object.freeze([]);
-
-/** L3: a lane for loans offers the runs of its class, or nobody. Counts stay as they are, so only lanes of this need can move. */
-function offer(lane: Lane, queue: Lane | undefined): void {
-  lane.queue = queue;
-  for (let up: Lane | undefined = lane; up !== undefined; up = up.above) up.settle(false);
-}
+const NOBODY: readonly never[] = Object.freeze([]);

@@ -77,8 +77,7 @@ export interface Run {
 export interface Branch {
   /** Order of opening. */
   readonly number: number;
-  /** A brood is a part of an update: the runs that one parent run mounted. */
-  readonly kind: 'pool' | 'source' | 'update' | 'brood';
+  readonly kind: 'pool' | 'source' | 'update';
   readonly name: string;
 }
 

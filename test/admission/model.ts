@@ -37,6 +37,8 @@ interface ModelRun {
   /** Run whose slot it uses; undefined while granted: the slot is its own. */
   slotOf: ModelRun | undefined;
   isLoanOpen: boolean;
+  /** It has mounted others, or said something of its loan. */
+  isLender: boolean;
   /** Class whose room it takes, once granted. */
   room: string | undefined;
 }
@@ -100,7 +102,7 @@ export class Model {
 
   opened(branch: Branch, parent: Branch, weight: number, mountedBy?: Run): void {
     const above = this.#branchOf(parent);
-    const mounter = mountedBy && this.#of(mountedBy);
+    const mounter = mountedBy && this.#lends(mountedBy);
     this.#branches.push({
       branch,
       parent: above,
@@ -132,7 +134,7 @@ export class Model {
       run,
       number: ++this.#clock,
       update: this.#branchOf(update),
-      lender: options.lender && this.#of(options.lender),
+      lender: options.lender && this.#lends(options.lender),
       runnerClass: options.runnerClass,
       component: options.component,
       version: options.version,
@@ -143,6 +145,7 @@ export class Model {
       state: 'following',
       slotOf: undefined,
       isLoanOpen: true,
+      isLender: false,
       room: undefined,
     };
     this.#runs.set(run, made);
@@ -180,7 +183,7 @@ export class Model {
   }
 
   closedLoan(run: Run, granted: readonly Run[]): void {
-    this.#of(run).isLoanOpen = false;
+    this.#lends(run).isLoanOpen = false;
     this.#judge(granted);
   }
 
@@ -205,7 +208,7 @@ export class Model {
   }
 
   limitedChildren(run: Run, limits: Limits, granted: readonly Run[]): void {
-    this.#of(run).children.limits = limits;
+    this.#lends(run).children.limits = limits;
     this.#judge(granted);
   }
 
@@ -280,9 +283,7 @@ export class Model {
       const below = [...this.#runs.values()].filter(
         (other) => other.state === 'granted' && this.#placesOf(other).includes(place),
       );
-      const isLoaded = below.some(
-        (other) => this.#isExecuting(other) && other.rows + other.bytes + other.milliCards > 0,
-      );
+      const isLoaded = below.some((other) => !other.isLender && other.rows + other.bytes + other.milliCards > 0);
       const fitsRows = run.rows === 0 || sum(below, 'rows') + run.rows <= rows;
       const fitsBytes = run.bytes === 0 || sum(below, 'bytes') + run.bytes <= bytes;
       return isLoaded && !(fitsRows && fitsBytes);
@@ -366,17 +367,10 @@ export class Model {
     return [...this.#runs.values()].filter((run) => this.#isExecuting(run) && run.room === name).length;
   }
 
-  /** A7: the loan is idle, and nobody older of the same class waits for it. */
+  /** A7. */
   #mayBorrow(run: ModelRun): boolean {
     const loan = this.#loanFor(run);
-    if (loan === undefined || !this.#isIdle(loan)) return false;
-    return ![...this.#runs.values()].some(
-      (other) =>
-        other.state === 'waiting' &&
-        other.number < run.number &&
-        other.runnerClass === run.runnerClass &&
-        this.#loanFor(other) === loan,
-    );
+    return loan !== undefined && this.#isIdle(loan);
   }
 
   #loanFor(run: ModelRun): ModelRun | undefined {
@@ -452,6 +446,12 @@ export class Model {
     return [...this.#runs.values()].filter(
       (other) => other !== run && other.component === run.component && other.state !== 'ended',
     );
+  }
+
+  #lends(run: Run): ModelRun {
+    const lender = this.#of(run);
+    lender.isLender = true;
+    return lender;
   }
 
   #of(run: Run): ModelRun {
