@@ -23,6 +23,8 @@ export class Lane implements Contender {
   readonly rule: ServingRule | undefined;
   /** The lane of the branch above for the same need; undefined at the pool. */
   readonly above: Lane | undefined;
+  /** Another lane of the same branch. */
+  readonly next: Lane | undefined;
   /** Runs of the branch itself; the lane for loans offers those of its class. */
   readonly queue: RunList;
 
@@ -32,7 +34,8 @@ export class Lane implements Contender {
     this.queue = this.isLoan ? branch.laneFor(need - 1).queue : new RunList();
     this.rule = branch.parent?.rule;
     this.above = branch.parent?.laneFor(need);
-    branch.lanes.push(this);
+    this.next = branch.lane;
+    branch.lane = this;
   }
 
   get isLoan(): boolean {
@@ -67,6 +70,11 @@ export class Lane implements Contender {
     return this.rule!.compare(this, other) < 0;
   }
 
+  /** With all lanes above it for the same need. */
+  settleUp(): void {
+    for (let lane: Lane | undefined = this; lane !== undefined; lane = lane.above) lane.settle();
+  }
+
   /** Takes its branch's keys, and stands where it belongs now in the lane above (N1, N2). */
   settle(): void {
     const { above, branch, pos } = this;
@@ -88,21 +96,21 @@ export class Lane implements Contender {
   #move(items: Lane[], from: number, risesOnly = false): void {
     let pos = from;
     for (let up = (pos - 1) >> 1; pos > 0 && this.isBefore(items[up]!); up = (pos - 1) >> 1) {
-      items[up]!.#stand(items, pos);
+      put(items, pos, items[up]!);
       pos = up;
     }
-    if (pos < from || risesOnly) return this.#stand(items, pos);
-    for (let down = 2 * pos + 1; down < items.length; down = 2 * pos + 1) {
+    const canFall = pos === from && !risesOnly;
+    for (let down = 2 * pos + 1; canFall && down < items.length; down = 2 * pos + 1) {
       if (down + 1 < items.length && items[down + 1]!.isBefore(items[down]!)) down++;
       if (!items[down]!.isBefore(this)) break;
-      items[down]!.#stand(items, pos);
+      put(items, pos, items[down]!);
       pos = down;
     }
-    this.#stand(items, pos);
+    if (pos !== this.pos) put(items, pos, this);
   }
+}
 
-  #stand(items: Lane[], pos: number): void {
-    items[pos] = this;
-    this.pos = pos;
-  }
+function put(items: Lane[], pos: number, lane: Lane): void {
+  items[pos] = lane;
+  lane.pos = pos;
 }

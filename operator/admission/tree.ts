@@ -241,7 +241,7 @@ export class AdmissionTree {
   #next(): RunEntry | undefined {
     const isSlotFree = this.#pool.heldSlots < this.#slots;
     let isAnyOpen = false;
-    for (const lane of this.#pool.lanes) {
+    for (let lane = this.#pool.lane; lane !== undefined; lane = lane.next) {
       // Slots may only be lent while no more than the limit execute: always so, but after the limit was lowered (A4).
       const isOpen = lane.isLoan ? this.#rooms.executing < this.#slots : isSlotFree;
       this.#isOpen[lane.need] = isOpen && this.#rooms.hasRoom(lane.need >> 1);
@@ -283,8 +283,9 @@ export class AdmissionTree {
     this.#sequence++;
     this.#recount(branch, -1, run.borrowed === undefined ? 1 : 0, run.load, 1, 1);
     if (loan !== undefined) this.#pace(loan);
-    this.#closings.reopenFor(run);
-    for (const twin of this.#twinsOf(run)) if (twin.state === 'waiting') this.#follow(this.#unqueue(twin));
+    if (this.#isLimited) this.#closings.reopenFor(run);
+    if (run.component !== undefined)
+      for (const twin of this.#twinsOf(run)) if (twin.state === 'waiting') this.#follow(this.#unqueue(twin));
   }
 
   #end(run: RunEntry): void {
@@ -349,7 +350,8 @@ export class AdmissionTree {
     const isIdle = isOpen && borrower === undefined;
     if (isIdle !== loan.isIdle) {
       loan.isIdle = isIdle;
-      for (const branch of loan.branches) branch.settle();
+      for (const branch of loan.branches)
+        for (let lane = branch.lane; lane; lane = lane.next) if (lane.isLoan) lane.settleUp();
     }
     const isExecuting = lender.state === 'granted' && !loan.isWaiting;
     if (isExecuting !== lender.isExecuting) lender.room.used += isExecuting ? 1 : -1;
@@ -382,7 +384,7 @@ export class AdmissionTree {
   #unqueue(run: RunEntry): RunEntry {
     run.lane.queue.remove(run);
     this.#recount(run.branch, -1, 0);
-    this.#closings.reopenFor(run);
+    if (this.#isLimited) this.#closings.reopenFor(run);
     return run;
   }
 
@@ -447,7 +449,7 @@ export class AdmissionTree {
       if (slots < 0) branch.isStopped = false;
       if (load !== NO_LOAD) branch.countLoad(load, runs, loaded);
       branch.held = this.#cost === 'slots' ? branch.heldSlots : this.#costOf(branch);
-      for (const lane of branch.lanes) lane.settle();
+      for (let lane = branch.lane; lane !== undefined; lane = lane.next) lane.settle();
     }
   }
 

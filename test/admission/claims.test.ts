@@ -476,6 +476,32 @@ describe('A11: weights, costs and limits, off unless somebody sets them', () => 
   });
 });
 
+describe('M1: a parent that never ends holds nobody up who is heavier than a limit', () => {
+  test('its own load counts for what fits, but who is alone beside it and its like may start', () => {
+    const world = new World({ slots: 8, limits: { rows: 3 } });
+    const update = world.update('u');
+    const live = world.ask(update, 'live', { rows: 1 });
+    const child = world.ask(update, 'child', { lender: live, rows: 1 });
+    const heavy = world.ask(world.update('heavy'), 'heavy', { rows: 5 });
+    expect([child.state, heavy.state]).toEqual(['granted', 'waiting']);
+    world.end(child);
+    expect([live.state, live.isExecuting, heavy.state]).toEqual(['granted', true, 'granted']);
+  });
+
+  test('nor can its children, one after the other: the heavy run is the next to start', () => {
+    const world = new World({ slots: 8, limits: { rows: 3 } });
+    const update = world.update('u');
+    const live = world.ask(update, 'live', { rows: 1 });
+    const first = world.ask(update, 'first', { lender: live, rows: 1 });
+    const heavy = world.ask(world.update('heavy'), 'heavy', { rows: 5 });
+    const later = world.askMany(update, 'later', 5, { lender: live, rows: 1 });
+    world.end(first);
+    expect([heavy.state, ...new Set(later.map(({ state }) => state))]).toEqual(['granted', 'waiting']);
+    world.end(heavy);
+    expect(later[0]!.state).toBe('granted');
+  });
+});
+
 describe('M3: a branch that is closed for a run holds nobody up while that run could not start anyway', () => {
   test('while no slot is free, a child starts on the loan of its parent', () => {
     const world = new World({ slots: 3, limits: { rows: 3 } });
