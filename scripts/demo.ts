@@ -60,7 +60,13 @@ async function printPoint(): Promise<void> {
     rmSync(scratch.folder, { recursive: true, force: true });
   }
   say(
-    '\nNext: change a file and run `npx fairlead dev -f examples/code-index` again, or `npx fairlead init` in a folder of yours.',
+    [
+      '\nNext: watch it work. The first command prints the address of the dashboard and stays; the others go into a second terminal.\n',
+      '  npx fairlead dev -f examples/code-index --watch',
+      '  npx fairlead reprocess     # something to look at',
+      '  npx fairlead trace         # where the time of the last update went',
+      '\nOr `npx fairlead init` in a folder of yours.',
+    ].join('\n'),
   );
 }
 

@@ -1,5 +1,6 @@
 // `fairlead trace`: an update's own span tree, without any tracing back-end.
 import type { Command } from 'commander';
+import type { PipelineView } from '../../operator/api/index.ts';
 import type { TraceTree } from '../../operator/telemetry/index.ts';
 import { CommandError } from '../exit.ts';
 import { pathOf } from '../remote/client.ts';
@@ -11,13 +12,15 @@ export function configure(command: Command): void {
     .description(
       'Print the spans of an update as the operator keeps them: its waits, runs, steps, calls and commits. Nothing has to collect traces for that.',
     )
-    .argument('<update>', 'name of an update, or the id of its trace');
+    .argument('[update]', 'name of an update, or the id of its trace (default: the newest that did something)');
   addRemote(command).action(run);
 }
 
-async function run(update: string, options: RemoteOptions): Promise<void> {
+async function run(named: string | undefined, options: RemoteOptions): Promise<void> {
   await withOperator(options, async (client) => {
-    for (const { name } of await pipelinesOf(client, options)) {
+    const pipelines = await pipelinesOf(client, options);
+    const update = named ?? newest(pipelines);
+    for (const { name } of pipelines) {
       const found = await client.find<{ trace?: TraceTree }>(pathOf(name, `/updates/${encodeURIComponent(update)}`));
       const trace = found?.trace;
       if (trace !== undefined) return print(options.output, trace, () => traceText(trace, Date.now()));
@@ -26,4 +29,10 @@ async function run(update: string, options: RemoteOptions): Promise<void> {
       `no spans of ${update} are kept: the last updates' are, those that changed nothing are not. \`fairlead updates\` lists what there is`,
     );
   });
+}
+
+function newest(pipelines: readonly PipelineView[]): string {
+  const [last] = pipelines.flatMap(({ updates }) => updates).sort((a, b) => b.startedAtMs - a.startedAtMs);
+  if (last === undefined) throw new CommandError('no update has done anything yet: `fairlead refresh` makes one');
+  return last.name;
 }

@@ -1,7 +1,9 @@
 // Where the API of a process of this machine is: written by the process that serves it, read by the commands that ask it.
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { recentFile, recentFiles } from '../local/recent.ts';
+import type { Environment } from '../local/secrets.ts';
 
 export interface ApiPlace {
   readonly url: string;
@@ -41,14 +43,21 @@ export function announcedIn(folder: string): ApiPlace | undefined {
   return place?.pid !== undefined && isRunning(place.pid) ? place : undefined;
 }
 
-/** What serves for a folder in which commands are called. */
-export function announcedFor(folder: string): ApiPlace | undefined {
-  for (const below of ['', ...FOLDERS]) {
-    const place = announcedIn(join(folder, below));
-    if (place !== undefined) return place;
+/** What serves for a folder in which commands are called: in it, or where the files lie that were run from it last. */
+export function announcedFor(folder: string, environment: Environment = process.env): ApiPlace | undefined {
+  const files = recentFiles(recentFile(environment), resolve(folder)) ?? [];
+  const folders = [folder, ...files.map((file) => folderOf(resolve(folder, file)))];
+  for (const one of folders) {
+    for (const below of ['', ...FOLDERS]) {
+      const place = announcedIn(join(one, below));
+      if (place !== undefined) return place;
+    }
   }
   return undefined;
 }
+
+const folderOf = (path: string): string =>
+  statSync(path, { throwIfNoEntry: false })?.isDirectory() === true ? path : dirname(path);
 
 function read(file: string): ApiPlace | undefined {
   if (!existsSync(file)) return undefined;

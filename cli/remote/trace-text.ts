@@ -34,10 +34,16 @@ function lineOf(span: TraceSpan, depth: number, startMs: number, spanMs: number)
   const key = attributes['fairlead.item.key'] ?? attributes['server.address'] ?? attributes['process.executable.name'];
   const label = cut(`${'  '.repeat(depth)}${name}${key === undefined ? '' : ` ${key}`}`, NAME_WIDTH).padEnd(NAME_WIDTH);
   const took = (durationMs === undefined ? 'goes on' : duration(durationMs)).padStart(8);
-  const bar = barOf(span.startMs - startMs, durationMs ?? spanMs, spanMs);
+  const bar = barOf(span, startMs, spanMs);
   const failed =
     error === undefined ? '' : `  ${error.class}${error.message === undefined ? '' : `: ${error.message}`}`;
-  return `${label} ${took} |${bar}|${failed}${kind === 'wait' ? tellsWait(attributes) : ''}`.trimEnd();
+  return `${label} ${took} |${bar}|${failed}${kind === 'wait' ? tellsWait(attributes) : waitedText(span, depth)}`.trimEnd();
+}
+
+/** Of the runs nearest to the root what was served meanwhile, of those below how long. */
+function waitedText({ wait }: TraceSpan, depth: number): string {
+  if (wait?.durationMs === undefined) return '';
+  return `  waited ${duration(wait.durationMs)}${depth <= 1 ? `:${tellsWait(wait.attributes)}` : ''}`;
 }
 
 /** What was served instead, and who held and waited when its turn came. */
@@ -55,10 +61,14 @@ function tellsWait(attributes: Readonly<Record<string, AttributeValue>>): string
   return `  ${told.join('; ')}`;
 }
 
-function barOf(fromMs: number, lengthMs: number, spanMs: number): string {
-  const from = Math.max(0, Math.min(BAR_WIDTH - 1, Math.floor((fromMs / spanMs) * BAR_WIDTH)));
-  const length = Math.max(1, Math.min(BAR_WIDTH - from, Math.round((lengthMs / spanMs) * BAR_WIDTH)));
-  return `${' '.repeat(from)}${'='.repeat(length)}`.padEnd(BAR_WIDTH);
+/** Dots for the wait of a run, then what it took. */
+function barOf({ startMs, durationMs, wait }: TraceSpan, rootMs: number, spanMs: number): string {
+  const placeOf = (ms: number): number =>
+    Math.max(0, Math.min(BAR_WIDTH - 1, Math.floor(((ms - rootMs) / spanMs) * BAR_WIDTH)));
+  const from = placeOf(startMs);
+  const waitsFrom = wait === undefined ? from : placeOf(wait.startMs);
+  const length = Math.max(1, Math.min(BAR_WIDTH - from, Math.round(((durationMs ?? spanMs) / spanMs) * BAR_WIDTH)));
+  return `${' '.repeat(waitsFrom)}${'.'.repeat(from - waitsFrom)}${'='.repeat(length)}`.padEnd(BAR_WIDTH);
 }
 
 const cut = (text: string, width: number): string =>

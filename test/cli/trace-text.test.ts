@@ -50,6 +50,12 @@ test('spans stand below their parents at their place on the bar; failures and wa
   expect(text).toMatch(/^ {2}run item a\.md +50ms \| {15}={15}\| {2}invalid: refused$/m);
 });
 
+test('a run shows its wait before it, as dots on the bar and in words', () => {
+  const wait = span('wait', 0, 50, { kind: 'wait', attributes: { 'fairlead.wait.served_instead': ['tickets: 4'] } });
+  const text = traceText(tree([span('run cycle', 50, 50, { kind: 'run', wait })]), 100);
+  expect(text).toMatch(/^ {2}run cycle +50ms \|\.{15}={15}\| {2}waited 50ms: {2}served meanwhile: tickets: 4$/m);
+});
+
 test('a level with very many spans is cut, and says by how many', () => {
   const many = Array.from({ length: 100 }, (_, at) => span(`step ${at}`, at, 1));
   const text = traceText(tree(many), 100);

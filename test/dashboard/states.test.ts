@@ -56,6 +56,7 @@ async function world(clock: VirtualClock, name: string, sources: readonly string
       sources: new Map(sources.map((source, at) => [source, sourceSpec(at === 1 ? { weight: 2 } : {})])),
     },
   });
+  host.start();
   const runner = new ScriptedRunner();
   runner.uplink = host.addRunner({
     name: 'pod-0/1',

@@ -60,7 +60,11 @@ function bound(of: object | undefined): DispatcherOptions['events'] & {} {
   return Object.fromEntries(EVENTS.flatMap((name) => (all[name] ? [[name, all[name].bind(of)]] : [])));
 }
 
-const flat = (span: TraceSpan): TraceSpan[] => [span, ...span.children.flatMap(flat)];
+const flat = (span: TraceSpan): TraceSpan[] => [
+  ...(span.wait === undefined ? [] : [span.wait]),
+  span,
+  ...span.children.flatMap(flat),
+];
 const named = (tree: TraceTree, name: string): TraceSpan[] => flat(tree.root).filter((span) => span.name === name);
 const counts = (part: Partial<Counts>): Counts => ({ ...NO_COUNTS, ...part });
 const traceOf = (durationMs: number, ...names: string[]): RunTrace => ({

@@ -142,7 +142,11 @@ export function waitSpan(traceId: string, rootId: string, run: RunView, { attrib
     name: 'wait',
     startMs: run.requestedAtMs,
     endMs: run.grantedAtMs,
-    attributes: present({ 'fairlead.run.number': run.number, ...attributes }),
+    attributes: present({
+      'fairlead.run.number': run.number,
+      'fairlead.run.attempt': run.attempt,
+      ...attributes,
+    }),
   };
 }
 

@@ -44,7 +44,9 @@ export interface TraceLink {
 export interface TraceSpan extends Omit<SpanRecord, 'parentId' | 'endMs'> {
   /** Absent: it goes on. */
   readonly durationMs?: number;
-  /** By start. */
+  /** Of a run: its wait for its slot, where it waited. */
+  readonly wait?: TraceSpan;
+  /** By start; waits of runs that have a span stand with their runs. */
   readonly children: readonly TraceSpan[];
 }
 
@@ -78,17 +80,37 @@ type Open = Omit<SpanRecord, 'endMs'> & { readonly endMs?: number };
 /** Spans below their parents; those whose parent was left out stand below the root. */
 export function treeOf(root: Open, spans: readonly SpanRecord[]): TraceSpan {
   const known = new Set(spans.map(({ spanId }) => spanId));
+  const waits = waitsOfRuns(spans);
+  const told = new Set(waits.values());
   const byParent = new Map<string, SpanRecord[]>();
   for (const span of spans) {
+    if (told.has(span)) continue;
     const parent = span.parentId !== undefined && known.has(span.parentId) ? span.parentId : root.spanId;
     byParent.set(parent, [...(byParent.get(parent) ?? []), span]);
   }
-  const grown = ({ parentId: _, endMs, ...span }: Open): TraceSpan => ({
-    ...span,
-    ...(endMs === undefined ? {} : { durationMs: endMs - span.startMs }),
-    children: (byParent.get(span.spanId) ?? []).sort(byStart).map(grown),
-  });
+  const grown = ({ parentId: _, endMs, ...span }: Open): TraceSpan => {
+    const wait = waits.get(span.spanId);
+    return {
+      ...span,
+      ...(endMs === undefined ? {} : { durationMs: endMs - span.startMs }),
+      ...(wait === undefined ? {} : { wait: grown(wait) }),
+      children: (byParent.get(span.spanId) ?? []).sort(byStart).map(grown),
+    };
+  };
   return grown(root);
+}
+
+/** The wait of each attempt of a run, by the id of the attempt's span. */
+function waitsOfRuns(spans: readonly SpanRecord[]): ReadonlyMap<string, SpanRecord> {
+  const attemptOf = ({ attributes }: SpanRecord): string =>
+    `${attributes['fairlead.run.number']}/${attributes['fairlead.run.attempt']}`;
+  const waits = new Map(spans.filter(({ kind }) => kind === 'wait').map((wait) => [attemptOf(wait), wait]));
+  const found = new Map<string, SpanRecord>();
+  for (const span of spans) {
+    const wait = span.kind === 'run' ? waits.get(attemptOf(span)) : undefined;
+    if (wait !== undefined) found.set(span.spanId, wait);
+  }
+  return found;
 }
 
 const byStart = (a: SpanRecord, b: SpanRecord): number => a.startMs - b.startMs;
