@@ -1,11 +1,8 @@
-// What goes on in a dispatcher, as progress and a drain need it. Fed by its events.
-import type { DispatchEvents, GrantReason, RunView } from '../../operator/dispatch/index.ts';
-import { Activity as Slots } from '../../operator/host/index.ts';
-import { pathKeys, type RunOutcome } from '../../runner/protocol/index.ts';
-import type { FailedItem } from './report.ts';
+// Whether something executes in a dispatcher, as a drain needs to know it. Fed by its events.
+import type { DispatchEvents, RunView } from '../../operator/dispatch/index.ts';
 
 /** Runs that list and mount; they are waited for only as long as something below them executes. */
-const ROOT_KINDS = new Set(['cycle', 'pipeline', 'watch']);
+export const ROOT_KINDS: ReadonlySet<RunView['kind']> = new Set(['cycle', 'pipeline', 'watch']);
 
 /** A run that executes. */
 interface Executing {
@@ -15,15 +12,8 @@ interface Executing {
 }
 
 export class Activity implements DispatchEvents {
-  /** Slots held and waited for, by source. */
-  readonly slots = new Slots(() => {});
   readonly #executing = new Map<number, Executing>();
   readonly #waiting = new Set<number>();
-  readonly #onFailed: (item: FailedItem, update: string) => void;
-
-  constructor(onFailed: (item: FailedItem, update: string) => void) {
-    this.#onFailed = onFailed;
-  }
 
   /** Whether a run below a root executes, rather than wait for children that cannot start. */
   get isWorking(): boolean {
@@ -32,33 +22,24 @@ export class Activity implements DispatchEvents {
   }
 
   requested(run: RunView): void {
-    this.slots.requested(run);
     this.#waiting.add(run.number);
     this.#countChild(run, 1);
   }
 
-  granted(run: RunView, reason: GrantReason): void {
-    this.slots.granted(run, reason);
+  granted(run: RunView): void {
     this.#leaveQueue(run);
     this.#executing.set(run.number, { isRoot: ROOT_KINDS.has(run.kind), waitingChildren: 0 });
   }
 
-  ended(run: RunView, outcome: RunOutcome): void {
-    this.slots.ended(run);
+  ended(run: RunView): void {
     this.#leave(run);
-    if (outcome.kind !== 'failed' || ROOT_KINDS.has(run.kind)) return;
-    const [source = '', key = ''] = pathKeys(run.path);
-    const { step, message } = outcome.error;
-    this.#onFailed({ source, key, message: step === undefined ? message : `${step}: ${message}` }, run.update.name);
   }
 
   parked(run: RunView): void {
-    this.slots.parked(run);
     this.#leave(run);
   }
 
   lost(run: RunView): void {
-    this.slots.lost(run);
     this.#leave(run);
   }
 

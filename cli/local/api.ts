@@ -13,16 +13,14 @@ export async function servePipelines(
 ): Promise<ServedApi | undefined> {
   const [first] = pipelines;
   if (first === undefined) return undefined;
-  const watched = pipelines.map((pipeline) => ({ pipeline, view: pipeline.watched() }));
-  const views = new Map(watched.map(({ view }) => [view.name, view]));
-  const byName = new Map(watched.map(({ pipeline, view }) => [view.name, pipeline]));
+  const hosts = new Map(pipelines.map(({ host }) => [host.name, host]));
   return serveLocalApi({
     address,
     folder: first.objects.folders.home,
     by: 'dev',
     clock: systemClock,
-    hosts: () => views,
-    act: (name, action) => actOn(byName.get(name)!, action),
+    hosts: () => hosts,
+    act: (name, action) => actOn(hosts.get(name)!, action),
     ...(telemetry !== undefined && {
       trace: (pipeline: string, update: string) => telemetry.traces.get(pipeline, update),
       metrics: () => telemetry.metricsText(),

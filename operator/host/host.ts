@@ -9,10 +9,11 @@
 import { create } from '@bufbuild/protobuf';
 import { type LiveSourceSpec, mixesCards } from '../../crds/schema/index.ts';
 import { type RunnerReport, type Specs, SpecsSchema } from '../../runner/protocol/index.ts';
-import type { Limits } from '../admission/index.ts';
+import type { Limits, ServingRule } from '../admission/index.ts';
 import type { Clock } from '../clock.ts';
 import {
   type Defer,
+  type DispatchEvents,
   Dispatcher,
   type Follower,
   fanOut,
@@ -21,6 +22,7 @@ import {
   type Seat,
   type SeatPhase,
   type UpdateEnding,
+  type UpdateStart,
   type UpdateView,
 } from '../dispatch/index.ts';
 import { type CycleWish, PipelineTriggers, SourceTriggers } from '../triggers/index.ts';
@@ -50,6 +52,12 @@ export interface PipelineHostOptions {
   readonly observer?: HostObserver;
   /** Metrics and traces. */
   readonly follower?: Follower;
+  /** Who else hears what the dispatcher does. */
+  readonly events?: readonly DispatchEvents[];
+  /** Instead of fewest held first; for comparison. */
+  readonly rule?: ServingRule;
+  /** Its sources begin nothing by themselves (no watcher, no schedule, no first cycle) before `wake`. */
+  readonly sleeps?: boolean;
   readonly defer?: Defer;
   /** One runner stands for all classes, so runs name none. */
   readonly ignoresClasses?: boolean;
@@ -123,9 +131,10 @@ export class PipelineHost {
   readonly #whenSettled: (() => void)[] = [];
   readonly #seats = new Map<Seat, SeatOnHost>();
   #specs: HostSpecs;
+  #isAwake: boolean;
 
   constructor(options: PipelineHostOptions) {
-    const { name, clock, epoch, specs, defer } = options;
+    const { name, clock, epoch, specs, defer, rule, events = [] } = options;
     this.name = name;
     this.#options = options;
     this.#clock = clock;
@@ -137,7 +146,7 @@ export class PipelineHost {
       clock,
       epoch,
       slotsMax: specs.slotsMax,
-      events: fanOut([this.#activity, this.#cardMeter, this.recent, ...(options.follower?.events ?? [])]),
+      events: fanOut([this.#activity, this.#cardMeter, this.recent, ...(options.follower?.events ?? []), ...events]),
       onAdopted: (update) => this.#adopted(update),
       onSettled: () => {
         for (const begin of this.#whenSettled.splice(0)) begin();
@@ -146,6 +155,7 @@ export class PipelineHost {
       packsCards: mixesCards(specs.pipeline),
       ...(options.follower && { traceparentOf: (update: UpdateView) => options.follower?.traceparentOf(update) }),
       ...(limits !== undefined && { limits }),
+      ...(rule !== undefined && { rule }),
       ...(defer !== undefined && { defer }),
     });
     this.#triggers = new PipelineTriggers({
@@ -158,6 +168,7 @@ export class PipelineHost {
     const past = options.past?.(undefined);
     if (past !== undefined) this.#own.restore(past);
     this.#specs = { ...specs, sources: new Map() };
+    this.#isAwake = options.sleeps !== true;
     options.follower?.attach(this);
   }
 
@@ -168,6 +179,13 @@ export class PipelineHost {
       this.#whenSettled.push(() => this.#triggers.letGo());
     }
     this.apply(this.#options.specs);
+  }
+
+  /** From now on its sources follow their watchers and schedules (`sleeps`). */
+  wake(): void {
+    if (this.#isAwake) return;
+    this.#isAwake = true;
+    for (const [name, hosted] of this.#sources) this.#begin(name, hosted);
   }
 
   /** The specs in force. */
@@ -197,6 +215,16 @@ export class PipelineHost {
     const triggers = this.#sources.get(source)?.triggers;
     triggers?.want(wish);
     return triggers !== undefined;
+  }
+
+  /** An update at once, beside those that the triggers make, for one who follows it by its name. */
+  update(start: Omit<UpdateStart, 'observer'>): UpdateView {
+    const { source } = start;
+    const records = this.records(source) ?? this.#own;
+    const ended = (update: UpdateView, ending: UpdateEnding): void => this.#ended(records, source, update, ending);
+    const update = this.dispatcher.startUpdate({ ...start, observer: { ended } });
+    records.opened(update);
+    return update;
   }
 
   /**
@@ -412,8 +440,12 @@ export class PipelineHost {
     this.#sources.set(name, hosted);
     this.dispatcher.openSource({ name, onChanged: (changes) => triggers.changed(changes), ...settingsOf(spec) });
     this.#triggers.add(triggers);
+    if (this.#isAwake) this.#begin(name, hosted, past?.delayMs);
+  }
+
+  #begin(name: string, hosted: HostedSource, delayMs?: number): void {
     this.#applyWatch(name, hosted);
-    triggers.start(past?.delayMs);
+    hosted.triggers.start(delayMs);
   }
 
   /** An update of an earlier operator goes on here: its source waits for it as for its own. */
@@ -430,6 +462,7 @@ export class PipelineHost {
   }
 
   #applyWatch(name: string, { spec, isPipelineSuspended }: HostedSource): void {
+    if (!this.#isAwake) return;
     if (spec.mode === 'Watch' && !spec.suspend && !isPipelineSuspended) this.dispatcher.watchSource(name);
     else this.dispatcher.unwatchSource(name);
   }

@@ -64,7 +64,8 @@ async function changeDuringReindex(pipeline: LocalPipeline, { tree }: Scratch): 
   const file = await lastFile(pipeline);
   const beganAtMs = performance.now();
   const reindex = pipeline.update({ kind: 'pipeline', trigger: 'demo', reprocess: true });
-  const progress = () => [...pipeline.dispatcher.updates.values()].find(({ kind }) => kind === 'pipeline')?.progress;
+  const progress = () =>
+    [...pipeline.host.dispatcher.updates.values()].find(({ kind }) => kind === 'pipeline')?.progress;
   for (let now = progress(); now !== undefined && (!now.listed || now.done < now.total * BEGIN_AT); now = progress())
     await pause();
   const word = `moored${Date.now().toString(36)}`;

@@ -81,9 +81,12 @@ describe.skipIf(postgres === undefined)('on Postgres', () => {
       until: expect.stringMatching(/^2.*Z$/),
     });
 
-    await asked(url, "UPDATE state_of_taken.holders SET host = 'asleep', renewed = renewed - interval '1 minute'");
+    // As a machine that falls asleep: it renews nothing, its lease ends, and it wakes up when another one has the state.
+    watching.process.kill('SIGSTOP');
+    await asked(url, "UPDATE state_of_taken.holders SET renewed = renewed - interval '1 minute'");
     const taking = there.start('dev', '-f', 'pipeline.yaml', '--watch');
     await taking.sees(/files: Succeeded/);
+    watching.process.kill('SIGCONT');
     const lost = await watching.done;
     expect(lost.code).toBe(1);
     expect(lost.stderr).toMatch(

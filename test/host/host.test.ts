@@ -18,6 +18,7 @@ interface Options {
   readonly sources?: Record<string, LiveSourceSpec>;
   /** Runners that an earlier operator had. */
   readonly expected?: readonly string[];
+  readonly sleeps?: boolean;
 }
 
 function world(options: Options = {}) {
@@ -36,6 +37,7 @@ function world(options: Options = {}) {
     epoch: 1,
     specs,
     past: (source) => (source === undefined ? undefined : options.past),
+    sleeps: options.sleeps ?? false,
     observer: {
       demandChanged: () => heard.push('demand'),
       statusChanged: (source) => heard.push(`status of ${source ?? 'the Pipeline'}`),
@@ -189,6 +191,26 @@ describe('a host', () => {
     });
     await settle();
     expect(runner.orders.map(({ kind }) => kind)).toEqual(['pipeline']);
+  });
+
+  test('a host that sleeps does what it is asked for, recorded as all updates are, and nothing by itself until it is woken', async () => {
+    const { host, clock, join } = world({ sleeps: true, sources: { docs: sourceSpec({ mode: 'Watch' }) } });
+    const { runner } = join('pod-0');
+    clock.advance(3_600_000);
+    await settle();
+    expect(runner.orders).toEqual([]);
+    const { name } = host.update({ kind: 'cycle', source: 'docs', trigger: 'once' });
+    await settle();
+    expect(runner.orders.map(({ kind, update }) => ({ kind, update }))).toEqual([{ kind: 'cycle', update: name }]);
+    runner.exit('docs', done({ added: 3 }));
+    await settle();
+    expect(host.records('docs')?.updates(clock.nowMs())).toMatchObject([
+      { name, trigger: 'once', counts: { added: 3 } },
+    ]);
+    expect(host.records('docs')?.items).toMatchObject({ total: 3, done: 3 });
+    host.wake();
+    await settle();
+    expect(runner.orders.map(({ kind }) => kind)).toEqual(['cycle', 'watch']);
   });
 
   test('A11: rows in force hold back runs of all sources together, and runs that wait begin once they are lifted', async () => {
