@@ -57,6 +57,79 @@ for (const [claim, { text, want }] of Object.entries(refused))
     expect(() => parseWorkload(text, 'file.yaml')).toThrow(want);
   });
 
+const UPDATE = 'name: a, tasks: 1, each: 1ms';
+const one = (update: string, rest = '') => `slots: 8\n${rest}\nupdates: [{${update}}]`;
+
+/** By field as the message has to name it: a workload in which it alone is wrong. */
+const wrongFields: Readonly<Record<string, readonly string[]>> = {
+  slots: [
+    one(UPDATE).replace('slots: 8', 'slots: 1.5'),
+    one(UPDATE).replace('slots: 8', 'slots: 10001'),
+    `updates: [{${UPDATE}}]`,
+  ],
+  cards: [one(UPDATE, 'cards: 0'), one(UPDATE, 'cards: many')],
+  rules: [one(UPDATE, 'rules: []'), one(UPDATE, 'rules: fifo')],
+  priority: [one(UPDATE, 'priority: a'), one(UPDATE, 'priority: []')],
+  'priority[0]': [one(UPDATE, 'priority: [b, a]'), one(UPDATE, 'priority: [7, a]')],
+  'priority[1]': [one(UPDATE, 'priority: [a, a]')],
+  shares: [
+    one(UPDATE, 'rules: [fixed-share]'),
+    one(UPDATE, 'shares: {}'),
+    one(UPDATE, 'shares: {a: 9}'),
+    one(UPDATE, 'shares: 4'),
+  ],
+  'shares.a': [one(UPDATE, 'shares: {a: 0}'), one(UPDATE, 'shares: {a: half}')],
+  'shares.b': [one(UPDATE, 'shares: {a: 4, b: 4}')],
+  weights: [one(UPDATE, 'weights: 2')],
+  'weights.docs': [
+    one(`${UPDATE}, in: docs`, 'weights: {docs: 0}'),
+    one(`${UPDATE}, in: docs`, 'weights: {docs: 1001}'),
+  ],
+  lending: [one(UPDATE, 'lending: sometimes')],
+  updates: ['slots: 8', 'slots: 8\nupdates: []', `slots: 8\nupdates: {${UPDATE}}`],
+  'updates[0].name': [one('tasks: 1, each: 1ms'), one('name: a b, tasks: 1, each: 1ms')],
+  'updates[0].in': [one(`${UPDATE}, in: 7`), one(`${UPDATE}, in: /docs`)],
+  'updates[0].at': [one(`${UPDATE}, at: soon`), one(`${UPDATE}, at: -5ms`)],
+  'updates[0].tasks': [
+    one('name: a, each: 1ms'),
+    one('name: a, tasks: 0, each: 1ms'),
+    one('name: a, tasks: 1000001, each: 1ms'),
+  ],
+  'updates[0].each': [one('name: a, tasks: 1'), one('name: a, tasks: 1, each: 1 minute')],
+};
+
+for (const [field, texts] of Object.entries(wrongFields))
+  test(`whatever is wrong with ${field}, a message names it`, () => {
+    for (const text of texts) {
+      const fault = faultOf(text);
+      expect(
+        fault.split('\n').map((line) => line.split(': ')[1]),
+        text,
+      ).toContain(field);
+    }
+  });
+
+function faultOf(text: string): string {
+  try {
+    parseWorkload(text, 'file.yaml');
+  } catch (error) {
+    if (error instanceof WorkloadError) return error.message;
+    throw error;
+  }
+  return 'nothing is refused';
+}
+
+test('all faults are named at once', () => {
+  expect(faultOf('slots: 0\nupdates: [{name: a, tasks: 0, each: 0ms}]').split('\n')).toHaveLength(3);
+});
+
+test('updates of more than a million tasks together are refused', () => {
+  const updates = ['a', 'b'].map((name) => `{name: ${name}, tasks: 600000, each: 1ms}`);
+  expect(faultOf(`slots: 8\nupdates: [${updates}]`)).toBe(
+    'file.yaml: updates: 1200000 tasks in all, more than 1000000',
+  );
+});
+
 test('without rules, those that need no extra field are replayed', () => {
   const rules = simulateAll(parseWorkload(BASE, 'f'), []).map(({ figures }) => figures.rule);
   expect(rules).toEqual(['fifo', 'round-robin', 'fewest-held']);
