@@ -24,15 +24,19 @@ import type {
 } from '../../runner/protocol/index.ts';
 import type { AdmissionTree, Branch, Run } from '../admission/index.ts';
 import type { Cards } from './cards.ts';
-import type { LiveRun } from './live-run.ts';
+import { childAt, type LiveRun } from './live-run.ts';
+import type { RunTable } from './run-table.ts';
 import type { Runs } from './runs.ts';
 import { Seat } from './seat.ts';
+import type { TakenRuns } from './taken-runs.ts';
 import type { Updates } from './updates.ts';
 import type { Watchers } from './watchers.ts';
 
 export interface AdoptionOptions {
   readonly tree: AdmissionTree;
+  readonly table: RunTable;
   readonly runs: Runs;
+  readonly taken: TakenRuns;
   readonly updates: Updates;
   readonly watchers: Watchers;
   readonly cards: Cards;
@@ -90,7 +94,7 @@ export class Adoption {
 
   /** Takes over what a runner holds. */
   adopt(seat: Seat, report: RunnerReport): void {
-    const { runs, updates, cards } = this.#options;
+    const { table, updates, cards } = this.#options;
     for (const { order, outcome } of report.ended) {
       if (order.parentRun !== undefined) this.#ends.set(keyOf(order.parentRun, order.path), outcome);
     }
@@ -114,7 +118,7 @@ export class Adoption {
     for (const { run, mounts } of unknown) for (const mount of mounts) this.#adoptMount(run, mount);
     for (const { order, outcome, trace } of report.ended) this.#adoptEnd(seat, order, outcome, trace);
     for (const { run, changes } of report.changes) {
-      const watcher = runs.get(run);
+      const watcher = table.get(run);
       if (watcher !== undefined) updates.changed(watcher, changes);
     }
     if (this.isSettled) this.#ends.clear();
@@ -123,11 +127,11 @@ export class Adoption {
 
   #adoptRun(seat: Seat, order: RunOrder): LiveRun | undefined {
     if (order.kind === 'watch') return this.#adoptWatch(seat, order);
-    const { runs, updates, epoch } = this.#options;
+    const { taken, updates, epoch } = this.#options;
     const phantom = this.#phantomOf(order);
     if (phantom !== undefined) {
       this.#phantoms.delete(phantom);
-      runs.reseat(phantom, order.token, seat);
+      taken.reseat(phantom, order.token, seat);
     }
     const run = phantom ?? this.#adoptNew(seat, order);
     if (run === undefined) return undefined;
@@ -139,19 +143,19 @@ export class Adoption {
 
   /** B4. A watcher holds no slot, so it is only told. */
   #refuse(seat: Seat, order: RunOrder): void {
-    const { runs, updates } = this.#options;
+    const { taken, updates } = this.#options;
     if (order.kind === 'watch') {
       seat.runner.cancel(order.token.run, NOT_TAKEN_OVER);
-    } else runs.condemn(order, requestOf(order), updates.openForCondemned(), seat, NOT_TAKEN_OVER);
+    } else taken.condemn(order, requestOf(order), updates.openForCondemned(), seat, NOT_TAKEN_OVER);
   }
 
   #adoptNew(seat: Seat, order: RunOrder): LiveRun | undefined {
-    const { runs, updates } = this.#options;
+    const { table, taken, updates } = this.#options;
     const update = updates.adopt(order);
     if (update === undefined) return undefined;
-    const parent = order.parentRun === undefined ? undefined : runs.get(order.parentRun);
+    const parent = order.parentRun === undefined ? undefined : table.get(order.parentRun);
     const run = this.#inPlaceOfPhantom(order.path, () =>
-      runs.adopt({ order, request: requestOf(order), update, parent: undefined, seat }),
+      taken.adopt({ order, request: requestOf(order), update, parent: undefined, seat }),
     );
     if (run === undefined) {
       updates.dropIfEmpty(update);
@@ -177,8 +181,8 @@ export class Adoption {
 
   #adoptWatch(seat: Seat, order: RunOrder): LiveRun | undefined {
     if (order.parentRun === undefined) return undefined;
-    const { runs, updates, watchers, epoch } = this.#options;
-    const run = updates.adoptSource(order, requestOf(order), runs.get(order.parentRun));
+    const { table, updates, watchers, epoch } = this.#options;
+    const run = updates.adoptSource(order, requestOf(order), table.get(order.parentRun));
     watchers.adopt(run, seat);
     const token = { epoch, run: run.number, attempt: run.attempt };
     seat.runner.renewed(run.number, token);
@@ -187,21 +191,21 @@ export class Adoption {
 
   /** The child is known already. */
   #reunite(parent: LiveRun, { request }: ReportedRun['mounts'][number]): boolean {
-    const child = this.#options.runs.orphanAt(request.path, parent);
-    if (child !== undefined) this.#options.runs.reunite(child, parent, request);
+    const child = this.#options.taken.orphanAt(request.path, parent);
+    if (child !== undefined) this.#options.taken.reunite(child, parent, request);
     return child !== undefined;
   }
 
   /** What else a run waits for: it ended meanwhile, it executes where nobody has reported, or it is asked for again. */
   #adoptMount(parent: LiveRun, { request, isStarted }: ReportedRun['mounts'][number]): void {
-    const { runs, updates } = this.#options;
+    const { runs, taken, updates } = this.#options;
     const key = keyOf(parent.number, request.path);
     const end = this.#ends.get(key);
     if (end !== undefined && end.kind !== 'parked' && parent.seat !== undefined) {
       this.#ends.delete(key);
       parent.seat.runner.mountEnded(parent.number, request.mount, end);
     } else if (isStarted && !this.isSettled && parent.kind !== 'watch' && request.kind !== 'watch') {
-      const phantom = runs.adopt({ request, update: parent.update, parent, seat: this.#nowhere });
+      const phantom = taken.adopt({ request, update: parent.update, parent, seat: this.#nowhere });
       if (phantom === undefined) runs.ask(runs.create(request, parent.update, parent));
       else this.#phantoms.add(phantom);
     } else updates.mount(parent, request);
@@ -209,7 +213,7 @@ export class Adoption {
 
   /** A run ended without an operator: its parent is answered, or its update ends. */
   #adoptEnd(seat: Seat, order: RunOrder, outcome: RunOutcome, trace?: RunTrace): void {
-    const { runs } = this.#options;
+    const { table, runs, taken } = this.#options;
     const { parentRun, path } = order;
     if (parentRun === undefined) {
       const root = this.#adoptRun(seat, order);
@@ -219,12 +223,12 @@ export class Adoption {
     const phantom = this.#phantomOf(order);
     if (phantom !== undefined) {
       this.#phantoms.delete(phantom);
-      runs.reseat(phantom, order.token, seat);
+      taken.reseat(phantom, order.token, seat);
       runs.exited(phantom, outcome, trace);
     } else {
-      const parent = runs.get(parentRun);
+      const parent = table.get(parentRun);
       if (parent === undefined) return;
-      const child = runs.childAt(parent, path);
+      const child = childAt(parent, path);
       if (child?.state.phase === 'asked' && outcome.kind !== 'parked') runs.settle(child, outcome);
     }
     this.#ends.delete(keyOf(parentRun, path));

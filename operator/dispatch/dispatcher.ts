@@ -1,5 +1,5 @@
 // The dispatcher: brings what the tree grants to runners, and what runners say back to the tree.
-// Owns:   the one table of live runs (runs.ts), seats (placement.ts), shares of cards (cards.ts), open updates and live sources (updates.ts), watchers (watchers.ts).
+// Owns:   the one table of live runs (run-table.ts, runs.ts), seats (placement.ts), shares of cards (cards.ts), open updates and live sources (updates.ts), watchers (watchers.ts).
 // Leaves: who is next (operator/admission), when an update begins (operator/triggers), what a run does (the engine, behind `Runner`),
 //         whether a runner still lives (operator/gateway).
 // All calls return at once and decide at once; what they cause on observers, and on runners that would answer at once, leaves when the turn
@@ -27,15 +27,19 @@ import {
 } from '../admission/index.ts';
 import type { Clock } from '../clock.ts';
 import { Adoption } from './adoption.ts';
+import { auditRuns } from './audit-runs.ts';
 import { Cards } from './cards.ts';
-import type { LiveRun } from './live-run.ts';
+import { childOf, type LiveRun } from './live-run.ts';
 import { pictureOf, type RunPicture } from './look.ts';
 import type { SourceSettings, SourceStart } from './open-update.ts';
 import { type Defer, Outbox, PostedRunner } from './outbox.ts';
 import { Placement } from './placement.ts';
 import type { DispatchEvents, RunView } from './ports.ts';
+import { RunTable } from './run-table.ts';
 import { Runs } from './runs.ts';
 import { Seat } from './seat.ts';
+import { Seating } from './seating.ts';
+import { TakenRuns } from './taken-runs.ts';
 import type { Cause, UpdateObserver, UpdateStart, UpdateView } from './update.ts';
 import { type ItemNeeds, Updates } from './updates.ts';
 import { Watchers } from './watchers.ts';
@@ -86,6 +90,7 @@ export interface JoinedRunner {
 
 export class Dispatcher {
   readonly #tree: AdmissionTree;
+  readonly #table: RunTable;
   readonly #placement: Placement;
   readonly #outbox: Outbox;
   readonly #events: DispatchEvents;
@@ -108,10 +113,13 @@ export class Dispatcher {
       ...(limits === undefined ? {} : { limits }),
     });
     const placement = new Placement((runnerClass, size) => this.#runs.start(tree.setRoom(runnerClass, size)));
-    const shared = { tree, placement, outbox, clock, epoch, events };
+    const table = new RunTable(epoch);
+    const seating = new Seating(placement);
+    const shared = { tree, table, seating, placement, outbox, clock, epoch, events };
     this.#events = events;
     this.#outbox = outbox;
     this.#tree = tree;
+    this.#table = table;
     this.#placement = placement;
     this.#cards = new Cards({ clock, events, isPacking: options.packsCards ?? false });
     this.#runs = new Runs({
@@ -121,6 +129,7 @@ export class Dispatcher {
       rootEnded: (update, outcome) => this.#updates.ended(update, outcome),
       updateEmpty: (update) => this.#updates.empty(update),
     });
+    const taken = new TakenRuns({ ...shared, runs: this.#runs });
     this.#watchers = new Watchers({
       ...shared,
       runs: this.#runs,
@@ -130,6 +139,7 @@ export class Dispatcher {
     this.#updates = new Updates({
       ...shared,
       runs: this.#runs,
+      taken,
       watchers: this.#watchers,
       cards: this.#cards,
       isSettled: () => this.#adoption.isSettled,
@@ -140,6 +150,7 @@ export class Dispatcher {
     this.#adoption = new Adoption({
       ...shared,
       runs: this.#runs,
+      taken,
       updates: this.#updates,
       watchers: this.#watchers,
       cards: this.#cards,
@@ -298,7 +309,7 @@ export class Dispatcher {
 
   /** Live runs of all kinds. */
   get liveRuns(): number {
-    return this.#runs.size;
+    return this.#table.size;
   }
 
   /** A picture of the tree: cheap, and apart from what it does next. */
@@ -307,14 +318,14 @@ export class Dispatcher {
   }
 
   run(number: RunNumber): RunPicture | undefined {
-    const run = this.#runs.get(number);
+    const run = this.#table.get(number);
     return run && pictureOf(run);
   }
 
   /** Live runs of which this holds, oldest first, `max` at the most. Costs by live runs up to the last one found. */
   findRuns(holds: (run: RunView) => boolean, max: number): RunPicture[] {
     const found: RunPicture[] = [];
-    for (const run of this.#runs.all()) {
+    for (const run of this.#table.all()) {
       if (found.length >= max) break;
       if (holds(run)) found.push(pictureOf(run));
     }
@@ -323,19 +334,19 @@ export class Dispatcher {
 
   /** Why a run waits; undefined: it is not in the tree. `history` gives it a time. */
   explain(number: RunNumber, history?: RunHistory): Explanation | undefined {
-    const state = this.#runs.get(number)?.state;
+    const state = this.#table.get(number)?.state;
     return state?.phase === 'asked' ? this.#tree.explain(state.ask, history) : undefined;
   }
 
   /** Recomputes every count the slow way and throws where one is wrong. */
   audit(): void {
-    this.#runs.audit(this.#seats.values());
+    auditRuns(this.#table.all(), this.#seats.values());
     this.#cards.audit();
   }
 
   /** Live runs in a line each, for people. */
   describe(): string {
-    return [...this.#runs.all()].map(lineOf).join('\n');
+    return [...this.#table.all()].map(lineOf).join('\n');
   }
 
   /** Delivers at once what the end of the turn would deliver. */
@@ -354,13 +365,13 @@ export class Dispatcher {
       tookOver: (run, from, paths) => this.#tookOver(seat, run, from, paths),
       changed: (run, changes) => this.#changed(seat, run, changes),
       measured: (stats) => this.#events.measured?.(seat.name, stats),
-      askCard: (run, ask, milli) => this.#cards.ask(seat, { run, ask, milli }, this.#runs.on(seat, run)?.update),
+      askCard: (run, ask, milli) => this.#cards.ask(seat, { run, ask, milli }, this.#table.on(seat, run)?.update),
       cardReturned: (_run, ask, bodyMs) => this.#cards.returned(seat, ask, bodyMs),
     };
   }
 
   #mount(seat: Seat, parentNumber: RunNumber, request: MountRequest): void {
-    const parent = this.#runs.on(seat, parentNumber);
+    const parent = this.#table.on(seat, parentNumber);
     if (parent === undefined) return;
     const why = parent.cancelledWhy ?? parent.update.cancelledWhy;
     if (why !== undefined) {
@@ -370,32 +381,32 @@ export class Dispatcher {
   }
 
   #unmount(seat: Seat, parentNumber: RunNumber, mount: number): void {
-    const parent = this.#runs.on(seat, parentNumber);
-    const child = parent && this.#runs.childOf(parent, mount);
+    const parent = this.#table.on(seat, parentNumber);
+    const child = parent && childOf(parent, mount);
     if (child === undefined) return;
     if (child.kind === 'watch') this.#watchers.stop(child, 'unmounted');
     else this.#runs.cancelAll(child, 'unmounted');
   }
 
   #exited(seat: Seat, number: RunNumber, outcome: RunOutcome, trace?: RunTrace): void {
-    const run = this.#runs.on(seat, number);
+    const run = this.#table.on(seat, number);
     if (run === undefined) return;
     if (run.kind === 'watch') this.#watchers.exited(run, outcome);
     else this.#runs.exited(run, outcome, trace);
   }
 
   #progress(seat: Seat, number: RunNumber, progress: UpdateProgress): void {
-    const run = this.#runs.on(seat, number);
+    const run = this.#table.on(seat, number);
     if (run !== undefined) this.#updates.progress(run, progress);
   }
 
   #tookOver(seat: Seat, number: RunNumber, from: string, paths: readonly ComponentPath[]): void {
-    if (this.#runs.on(seat, number) === undefined) return;
+    if (this.#table.on(seat, number) === undefined) return;
     for (const path of paths) this.#runs.supersede(path, from);
   }
 
   #changed(seat: Seat, number: RunNumber, changes: readonly SourceChange[]): void {
-    const run = this.#runs.on(seat, number);
+    const run = this.#table.on(seat, number);
     if (run?.kind === 'watch') this.#updates.changed(run, changes);
   }
 }

@@ -1,5 +1,6 @@
 // A live run: asked for and not ended. What waits costs one such object, so fields are few and links are intrusive.
 import {
+  type ComponentPath,
   type Json,
   type MountRequest,
   type OrderDraft,
@@ -156,4 +157,20 @@ export function childrenOf(parent: LiveRun): LiveRun[] {
   const children: LiveRun[] = [];
   for (let child = parent.firstChild; child !== undefined; child = child.nextSibling) children.push(child);
   return children;
+}
+
+/** The child at a path. */
+export function childAt(parent: LiveRun, path: ComponentPath): LiveRun | undefined {
+  for (let child = parent.firstChild; child !== undefined; child = child.nextSibling) {
+    if (child.path === path) return child;
+  }
+  return undefined;
+}
+
+/** The child that the parent mounted under this number. */
+export function childOf(parent: LiveRun, mount: number): LiveRun | undefined {
+  for (let child = parent.firstChild; child !== undefined; child = child.nextSibling) {
+    if (child.mount === mount) return child;
+  }
+  return undefined;
 }

@@ -23,6 +23,7 @@ import { OpenSource, OpenUpdate, type SourceSettings, type SourceStart } from '.
 import type { Outbox } from './outbox.ts';
 import type { DispatchEvents } from './ports.ts';
 import type { Runs } from './runs.ts';
+import type { TakenRuns } from './taken-runs.ts';
 import type { Cause, UpdateEnding, UpdateObserver, UpdateStart, UpdateView } from './update.ts';
 import type { Watchers } from './watchers.ts';
 
@@ -32,6 +33,7 @@ export type ItemNeeds = Pick<MountRequest, 'runnerClass' | 'milliCards'>;
 export interface UpdatesOptions {
   readonly tree: AdmissionTree;
   readonly runs: Runs;
+  readonly taken: TakenRuns;
   readonly watchers: Watchers;
   readonly cards: Cards;
   readonly outbox: Outbox;
@@ -242,12 +244,12 @@ export class Updates {
 
   /** A live source that a component mounted, and its watcher. */
   adoptSource(order: RunOrder, request: MountRequest, mounter: LiveRun | undefined): LiveRun {
-    const { tree, runs } = this.#options;
+    const { tree, taken } = this.#options;
     const mountedBy = mounter?.state.phase === 'executing' ? { mountedBy: mounter.state.ask } : {};
     const above = order.updateOf === undefined ? undefined : this.#sourceAt(order);
     const branch = tree.openSource(above?.branch ?? tree.pool, order.path, mountedBy);
     const source = new OpenSource({ name: order.path }, order.path, branch, above);
-    const run = runs.adoptWatcher(
+    const run = taken.adoptWatcher(
       order,
       request,
       this.#bracket(order.update, startOf(order), request, source),
