@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config';
 // kube-apiserver.
 export default defineConfig({
   test: {
-    include: ['test/cluster/**/*.test.ts', 'test/standalone/kills.test.ts', 'test/standalone/two-operators.test.ts'],
+    include: ['test/cluster/**/*.test.ts', 'test/standalone/{kills,two-operators,alike}.test.ts'],
     // The long form of what `make test` does once or twice.
     env: { FAIRLEAD_KILL_ROUNDS: '25' },
     pool: 'forks',

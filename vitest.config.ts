@@ -4,8 +4,8 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    // Those beside the cluster take minutes, or wait for heartbeats: `make test-cluster` runs them.
-    exclude: ['test/cluster/**', 'test/standalone/two-operators.test.ts'],
+    // Those beside the cluster take minutes, or start many processes: `make test-cluster` runs them.
+    exclude: ['test/cluster/**', 'test/standalone/{two-operators,alike}.test.ts'],
     setupFiles: ['test/support/fail-on-console.ts'],
     pool: 'forks',
     maxWorkers: 2,

@@ -101,7 +101,7 @@ export class Listing {
       const item = batch[at] as ListedItem;
       const isDone = this.#worker.wasEarly(item.key) && (verdict === 'unchanged' || verdict === 'failed');
       if (isDone) continue;
-      if (verdict === 'unchanged') unchanged += 1;
+      if (verdict === 'unchanged' && !this.#run.reprocess) unchanged += 1;
       else if (verdict === 'quarantined') quarantined += 1;
       else wanted.push(this.#work('process', item, seenAtMs, verdict === 'new'));
     }

@@ -59,6 +59,15 @@ describe('a per-key update', () => {
   });
 });
 
+test('a cycle with the wish to reprocess does every item, those that have not changed too', async () => {
+  const world = await World.open();
+  for (const key of ['a', 'b']) world.source.write(key, `text of ${key}`);
+  await world.cycle();
+  expect(counted(await world.cycle({ reprocess: true }))).toEqual({ reprocessed: 2 });
+  expect(counted(await world.cycle())).toEqual({ unchanged: 2 });
+  await world.state.close();
+});
+
 describe('an update of the whole Pipeline', () => {
   let world: World;
   const edit = async (identity: string): Promise<WorkStep> => {

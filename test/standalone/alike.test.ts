@@ -1,0 +1,259 @@
+// The same objects and the same story, in one process and through operator and runners: rows and counts are the same after every step.
+// Real processes, real TLS, a real repository, both stores.
+import { beforeAll, describe, expect, test, vi } from 'vitest';
+import type { Action } from '../../operator/api/index.ts';
+import { eventually } from '../support/eventually.ts';
+import { testPostgres } from '../support/postgres.ts';
+import { type Counted, type Rows, Way, type WayOptions } from './ways.ts';
+
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
+
+const postgres = await testPostgres('the same through operator and runners, on Postgres');
+
+const OPERATOR = ['operator', '--standalone', '--dir', '.fairlead/operator', '--port', '0'];
+const IN_ONE_PROCESS: WayOptions = { args: ['dev', '--watch'], cycles: 'alone' };
+const WAYS: Readonly<Record<string, WayOptions | undefined>> = {
+  'an operator and one runner, on SQLite': { args: [...OPERATOR, '--start-runners', '1'], cycles: 'asked' },
+  'an operator and two runners, on Postgres': postgres && {
+    args: [...OPERATOR, '--start-runners', '2'],
+    cycles: 'asked',
+    postgresUrl: postgres.url,
+  },
+};
+
+const MODULE = `import { existsSync, rmSync } from 'node:fs';
+import { readFile, watch } from 'node:fs/promises';
+import { join } from 'node:path';
+import { batched, declareRow, liveView, map, memo, mountEach, mountEachLive, StepError } from 'fairlead/sdk';
+
+const lengthOf = memo((text) => text.length, { name: 'length', version: '1' });
+const raised = batched(async (texts) => texts.map((text) => text.toUpperCase()));
+
+export const lines = async (elements) => {
+  const text = elements.map((element) => element.text ?? '').join('\\n');
+  const flaky = join(import.meta.dirname, 'flaky');
+  if (text.includes('FAIL')) throw new StepError('invalid', 'it says FAIL');
+  if (text.includes('FLAKY') && existsSync(flaky)) {
+    rmSync(flaky);
+    throw new StepError('transient', 'not this time');
+  }
+  const found = text.split('\\n').filter((line) => line !== '' && !line.startsWith('- '));
+  return map(found, async (line) => ({ text: \`\${await raised(line)} \${await lengthOf(line)}\` }));
+};
+
+export const tasks = async (elements) => {
+  const found = elements.flatMap(({ text = '' }) => [...text.matchAll(/^- (.+)$/gm)].map(([, what]) => what));
+  await mountEach(task, [...new Set(found)].map((what) => [what, { what }]), { memo: true });
+  return elements;
+};
+export const task = ({ what }) => declareRow('tasks', { text: what });
+
+export const board = async (elements, { item }) => {
+  if (!item.key.endsWith('.board')) return elements;
+  await mountEachLive(berth, 'berths', berths, {});
+  return [];
+};
+const list = join(import.meta.dirname, 'berths.csv');
+export const berths = liveView({
+  async *scan() {
+    for (const line of (await readFile(list, 'utf8')).split('\\n').filter((one) => one !== ''))
+      yield [line.split(',')[0], line];
+  },
+  async *watch(_, { signal }) {
+    const events = watch(list, { signal });
+    yield [];
+    for await (const _ of events) yield [{ rescan: true }];
+  },
+});
+export const berth = (text) => declareRow('berths', { text });
+`;
+
+const PROGRAM = `import { createInterface } from 'node:readline';
+createInterface({ input: process.stdin }).on('line', (line) => {
+  const { id, elements } = JSON.parse(line);
+  console.log(JSON.stringify({ id, elements: elements.map((one) => ({ ...one, text: \`<\${one.text}>\` })) }));
+});
+`;
+
+const OBJECTS: Parameters<Way['start']>[0] = ({ state, target }) => `apiVersion: fairlead.dev/v1alpha1
+kind: Pipeline
+metadata: {name: alike}
+spec:
+  maxInflightComponents: 6
+  state: {${state}}
+  runners: [{name: default, slots: 4}]
+  limits: {maxInflightRows: 64, maxInflightBytes: 1Mi}
+  component:
+    steps:
+      - read: {}
+      - module: {path: module.mjs, entry: board}
+      - module: {path: module.mjs, entry: tasks}
+      - module: {path: module.mjs, entry: lines}
+      - forEach:
+          limits: {maxInflightRows: 2}
+          steps:
+            - exec: {command: [node, program.mjs], version: "1"}
+            - export: {target: parts}
+      - export: {target: lines}
+  targets:
+    - {name: lines, ${target('lines')}}
+    - {name: parts, ${target('parts')}}
+    - {name: tasks, ${target('tasks')}}
+    - {name: berths, ${target('berths')}}
+${['docs: {directory: {path: docs}}', 'watched: {directory: {path: watched}}', 'repository: {git: {url: ./repository}}']
+  .map(
+    (source) => `---
+apiVersion: fairlead.dev/v1alpha1
+kind: LiveSource
+metadata: {name: ${source.split(':')[0]}}
+spec:
+  pipelineRef: {name: alike}
+  source: ${source.slice(source.indexOf(':') + 1)}
+  ${source.startsWith('watched') ? 'mode: Watch' : 'interval: 1h'}
+  limits: {maxInflightRows: 16}
+  deleteGuard: {maxPercent: 50, minItems: 2}
+`,
+  )
+  .join('')}`;
+
+interface Step {
+  readonly change?: (way: Way) => void;
+  /** A cycle that is asked for; absent: what happens without. */
+  readonly cycle?: Omit<Action, 'source'> & { readonly of: string };
+  /** Of the cycle. */
+  readonly wantCounts?: Partial<Counted>;
+  /** Some of the rows then. */
+  readonly wantRows: Rows;
+  readonly wantGone?: Rows;
+}
+
+const STORY: Readonly<Record<string, Step>> = {
+  'at first everything is indexed: a module, its nested runs, a program, live mounts, a repository': {
+    wantRows: [
+      'berths docs/harbour.board north,free',
+      'lines docs/a.md ONE 3',
+      'parts docs/a.md <ONE 3>',
+      'parts repository/code.md <ANCHOR 6>',
+      'parts watched/w.md <SEEN 4>',
+      'tasks docs/a.md splice the rope',
+    ],
+  },
+  'a file that is saved in a watched folder is an update of its own': {
+    change: (way) => way.write('watched/w.md', 'seen again\n'),
+    wantRows: ['parts watched/w.md <SEEN AGAIN 10>'],
+    wantGone: ['parts watched/w.md <SEEN 4>'],
+  },
+  'what a live mount watches is followed': {
+    change: (way) => way.write('berths.csv', 'north,the yawl Tern\nsouth,free\n'),
+    wantRows: ['berths docs/harbour.board north,the yawl Tern', 'berths docs/harbour.board south,free'],
+    wantGone: ['berths docs/harbour.board north,free'],
+  },
+  'a commit is found by the next cycle, and only what it changed is done': {
+    change: (way) => {
+      way.write('repository/code.md', 'anchor and chain\n');
+      way.write('repository/new.md', 'new\n');
+      way.commit('repository');
+    },
+    cycle: { of: 'repository', action: 'refresh' },
+    wantCounts: { added: 1, reprocessed: 1 },
+    wantRows: ['parts repository/code.md <ANCHOR AND CHAIN 16>', 'parts repository/new.md <NEW 3>'],
+  },
+  'an item that fails keeps its rows and stops no other': {
+    change: (way) => {
+      way.write('docs/a.md', 'FAIL\n');
+      way.write('docs/b.md', 'two\ntwo more\n');
+    },
+    cycle: { of: 'docs', action: 'refresh' },
+    wantCounts: { reprocessed: 1, failed: 1 },
+    wantRows: ['parts docs/a.md <ONE 3>', 'parts docs/b.md <TWO MORE 8>', 'tasks docs/a.md splice the rope'],
+  },
+  'once it is repaired it is done by the next cycle; a task that left takes its row along': {
+    change: (way) => way.write('docs/a.md', 'one\nrepaired\n'),
+    cycle: { of: 'docs', action: 'refresh' },
+    wantCounts: { reprocessed: 1 },
+    wantRows: ['parts docs/a.md <REPAIRED 8>'],
+    wantGone: ['tasks docs/a.md splice the rope'],
+  },
+  'an attempt that fails for a while is made again': {
+    change: (way) => {
+      way.write('flaky', '');
+      way.write('docs/c.md', 'FLAKY\n');
+    },
+    cycle: { of: 'docs', action: 'refresh' },
+    wantCounts: { reprocessed: 1, failed: 0 },
+    wantRows: ['parts docs/c.md <FLAKY 5>'],
+  },
+  'a cycle that would delete too much deletes nothing, and does the rest': {
+    change: (way) => {
+      for (const name of ['a.md', 'b.md', 'c.md']) way.remove(`docs/${name}`);
+      way.write('docs/d.md', 'four\nand more\n');
+    },
+    cycle: { of: 'docs', action: 'refresh' },
+    wantCounts: { reprocessed: 1, deleted: 0 },
+    wantRows: ['parts docs/c.md <FLAKY 5>', 'parts docs/d.md <AND MORE 8>'],
+  },
+  'with consent it deletes': {
+    cycle: { of: 'docs', action: 'refresh', allowDeletes: true },
+    wantCounts: { deleted: 3 },
+    wantRows: ['parts docs/d.md <AND MORE 8>'],
+    wantGone: ['parts docs/a.md <ONE 3>', 'parts docs/b.md <TWO 3>', 'parts docs/c.md <FLAKY 5>'],
+  },
+  'reprocess does every item anew and changes no row': {
+    cycle: { of: 'repository', action: 'reprocess' },
+    wantCounts: { reprocessed: 2 },
+    wantRows: ['parts repository/code.md <ANCHOR AND CHAIN 16>'],
+  },
+};
+
+type Told = Readonly<Record<string, { readonly rows: Rows; readonly counts?: Counted }>>;
+
+/** Plays the story and answers what there was after each step. */
+async function play(options: WayOptions): Promise<Told> {
+  const way = new Way(options);
+  way.write('module.mjs', MODULE);
+  way.write('program.mjs', PROGRAM);
+  way.write('berths.csv', 'north,free\n');
+  way.write('docs/harbour.board', 'a board\n');
+  for (const [name, text] of Object.entries({ a: 'one\n- splice the rope', b: 'two', c: 'three', d: 'four' }))
+    way.write(`docs/${name}.md`, `${text}\n`);
+  way.write('watched/w.md', 'seen\n');
+  way.write('repository/code.md', 'anchor\n');
+  way.commit('repository');
+  const told: Record<string, Told[string]> = {};
+  try {
+    await way.start(OBJECTS);
+    for (const [sentence, step] of Object.entries(STORY)) told[sentence] = await playStep(way, sentence, step);
+  } finally {
+    await way.stop();
+  }
+  return told;
+}
+
+async function playStep(way: Way, sentence: string, { change, cycle, wantRows, wantGone = [] }: Step) {
+  const changed = () => change?.(way);
+  const counts = cycle && (await way.cycle(cycle.of, cycle, changed));
+  if (cycle === undefined) changed();
+  const rows = await eventually(
+    () => way.rows(),
+    (seen) => wantRows.every((row) => seen.includes(row)) && !wantGone.some((row) => seen.includes(row)),
+    `${sentence}: the rows`,
+  );
+  return { rows, ...(counts !== undefined && { counts }) };
+}
+
+describe('a story of one Pipeline and three live sources', () => {
+  let inOneProcess: Told;
+  beforeAll(async () => {
+    inOneProcess = await play(IN_ONE_PROCESS);
+  });
+
+  test('in one process each step counts what it is to count', () => {
+    for (const [sentence, { wantCounts }] of Object.entries(STORY))
+      if (wantCounts !== undefined) expect(inOneProcess[sentence]?.counts, sentence).toMatchObject(wantCounts);
+  });
+
+  for (const [name, options] of Object.entries(WAYS))
+    test.skipIf(options === undefined)(`it is the same with ${name}`, async () => {
+      expect(await play(options!)).toEqual(inOneProcess);
+    });
+});
