@@ -48,7 +48,9 @@ async function measure(world: World): Promise<Result[]> {
     fleet.countAnew();
     await world.editIntervals('1m');
     await fleet.untilCycles(SOURCES);
-    await process_.untilQuiet();
+    say('the edits are echoed in all statuses');
+    fleet.countAnew();
+    await fleet.untilCycles(SOURCES);
     say(`refreshing for ${REFRESH_S} s`);
     const refreshing = await measured(process_, REFRESH_S, () => fleet.cycles);
     return [

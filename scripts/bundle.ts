@@ -5,6 +5,7 @@ import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { BUNDLED, pageScript } from '../operator/dashboard/index.ts';
+import { lean } from './lean.ts';
 
 /** Bundled name and source of every program. Workers find theirs beside the bundle by these names. */
 export const PROGRAMS: Readonly<Record<string, string>> = {
@@ -16,8 +17,11 @@ export const PROGRAMS: Readonly<Record<string, string>> = {
   'link-thread': 'runner/session/link-thread.ts',
 };
 
+/** `image`: for a process that lives long, beside the libraries of the lockfile. `package`: beside whatever npm installs. */
+export type Use = 'image' | 'package';
+
 /** Bundles into a folder, which is emptied first. */
-export async function bundle(outdir: string): Promise<void> {
+export async function bundle(outdir: string, use: Use): Promise<void> {
   rmSync(outdir, { recursive: true, force: true });
   await build({
     entryPoints: PROGRAMS,
@@ -26,6 +30,7 @@ export async function bundle(outdir: string): Promise<void> {
     // What is loaded when it is needed stays apart, and so do the libraries that it needs.
     splitting: true,
     packages: 'external',
+    plugins: use === 'image' ? [lean] : [],
     platform: 'node',
     format: 'esm',
     target: 'node24',
@@ -45,4 +50,4 @@ async function bundlePage(folder: string): Promise<void> {
   for (const file of ['index.html', 'style.css', 'icon.svg']) cpSync(`${page}/${file}`, join(folder, file));
 }
 
-if (import.meta.main) await bundle('dist');
+if (import.meta.main) await bundle('dist', process.argv.includes('--image') ? 'image' : 'package');

@@ -38,7 +38,7 @@ export class OperatorProcess {
   static async start(world: World): Promise<OperatorProcess> {
     // Below node_modules, from where its libraries are found.
     const folder = join(realpathSync('node_modules'), '.cache', `fairlead-bench-${process.pid}`);
-    await bundle(join(folder, 'dist'));
+    await bundle(join(folder, 'dist'), 'image');
     await copyFile('package.json', join(folder, 'package.json'));
     const spec = { containers: [{ name: 'operator', image: 'a' }] };
     await world.post(`/api/v1/namespaces/${OPERATOR_NAMESPACE}/pods`, { metadata: { name: POD }, spec });

@@ -81,7 +81,7 @@ function headersOf(options: RequestOptions): Record<string, string> {
 
 /** Connection from KUBECONFIG, the user's kubeconfig, or the pod's service account, in that order. */
 export async function connect(): Promise<Connection> {
-  const { KubeConfig: Config } = await import('@kubernetes/client-node');
+  const { KubeConfig: Config } = await import('./kubeconfig.ts');
   const config = new Config();
   config.loadFromDefault();
   return new Connection(config);

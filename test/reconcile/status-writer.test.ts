@@ -5,6 +5,8 @@ import { VirtualClock } from '../support/virtual-clock.ts';
 
 interface Status extends AnyStatus {
   readonly items?: number;
+  readonly slots?: { readonly held: number };
+  readonly updates?: readonly { readonly result: string }[];
   readonly lastCycleAt?: string;
   readonly freshness?: { readonly checkedAt?: string; readonly oldestChangeAt?: string };
 }
@@ -25,7 +27,7 @@ const settle = async () => {
   for (let turn = 0; turn < 10; turn++) await Promise.resolve();
 };
 
-function writing(answer: () => Promise<WriteResult> = async () => 'done') {
+function writing(answer: () => Promise<WriteResult> = async () => 'done', rate = { perSecond: 1, burst: 100 }) {
   const clock = new VirtualClock();
   const written: Status[] = [];
   const failures: string[] = [];
@@ -36,6 +38,7 @@ function writing(answer: () => Promise<WriteResult> = async () => 'done') {
     signal: new AbortController().signal,
     everyMs: 3_000,
     writers: 2,
+    rate,
     failed: (key) => failures.push(key),
     writes: {
       applyStatus: async (_, status) => {
@@ -91,6 +94,64 @@ describe('statuses', () => {
     offer(objectOf('b', ready('True')), ready('True', { handled: { refresh: 'now' } }));
     await settle();
     expect(written).toHaveLength(2);
+  });
+
+  test('W2: figures of a moment alone are written a hundred times more seldom, and with the first other news', async () => {
+    const { clock, written, offer, writer } = writing();
+    const object = objectOf('a', ready('True', { items: 1, slots: { held: 0 } }));
+    let now = ready('True', { items: 1, slots: { held: 1 } });
+    offer(object, () => now);
+    clock.advance(299_000);
+    await settle();
+    expect([written, writer.isIdle]).toEqual([[], true]);
+    clock.advance(1_000);
+    await settle();
+    expect(written).toEqual([now]);
+    now = ready('True', { items: 1, slots: { held: 2 } });
+    offer(object, () => now);
+    now = ready('True', { items: 2, slots: { held: 3 } });
+    offer(object, () => now);
+    clock.advance(3_000);
+    await settle();
+    expect(written).toEqual([ready('True', { items: 1, slots: { held: 1 } }), now]);
+  });
+
+  test('W2: while an update shows, its figures are news as its counts are', async () => {
+    const { clock, written, offer } = writing();
+    const running = { updates: [{ result: 'Running' }] };
+    const object = objectOf('a', ready('True', { ...running, slots: { held: 1 } }));
+    offer(object, ready('True', { ...running, slots: { held: 2 } }));
+    clock.advance(3_000);
+    await settle();
+    expect(written).toHaveLength(1);
+  });
+
+  test('W2: whether work goes on is written ten times later than what it did', async () => {
+    const { clock, written, offer } = writing();
+    const working = (is: 'True' | 'False'): Status => ({ conditions: [{ type: 'Progressing', status: is }] });
+    offer(objectOf('a', working('False')), working('True'));
+    clock.advance(29_000);
+    await settle();
+    expect(written).toEqual([]);
+    clock.advance(1_000);
+    await settle();
+    expect(written).toEqual([working('True')]);
+  });
+
+  test('W4: what can wait keeps to the budget of all objects, and what is urgent passes it', async () => {
+    const { clock, written, offer } = writing(undefined, { perSecond: 1, burst: 2 });
+    for (let n = 0; n < 5; n++) offer(objectOf(`o${n}`, ready('True', { items: 1 })), ready('True', { items: 10 + n }));
+    clock.advance(3_000);
+    await settle();
+    expect(written.map(({ items }) => items)).toEqual([10, 11]);
+    offer(objectOf('urgent', ready('True')), ready('False', { items: 99 }));
+    await settle();
+    expect(written.map(({ items }) => items)).toEqual([10, 11, 99]);
+    for (let second = 0; second < 3; second++) {
+      clock.advance(1_000);
+      await settle();
+    }
+    expect(written.map(({ items }) => items)).toEqual([10, 11, 99, 12, 13, 14]);
   });
 
   test('W4: never more than so many at once', async () => {

@@ -1,6 +1,6 @@
 // The bundle that images and the npm package carry.
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -11,7 +11,7 @@ const ROOT = join(import.meta.dirname, '../..');
 const OUT = join(ROOT, `dist-test-${process.pid}`);
 const work = mkdtempSync(join(tmpdir(), 'fairlead-bundle-'));
 
-beforeAll(() => bundle(OUT));
+beforeAll(() => bundle(OUT, 'image'));
 afterAll(() => {
   rmSync(OUT, { recursive: true, force: true });
   rmSync(work, { recursive: true, force: true });
@@ -54,4 +54,25 @@ test("a user's module gets the bundle's own SDK: what it declares and throws is 
     stdio: ['ignore', 'pipe', 'ignore'],
   });
   expect(notes).toContain('0 unchanged, 2 added, 0 reprocessed, 0 deleted, 0 failed');
+});
+
+test('of client-node the operator loads what reads a kubeconfig, and none of the models of the API', () => {
+  const [kubeconfig = ''] = readdirSync(OUT).filter((name) => /^kubeconfig-\w+\.js$/.test(name));
+  const script = `
+    const { KubeConfig } = await import(${JSON.stringify(join(OUT, kubeconfig))});
+    const config = new KubeConfig();
+    config.loadFromString(process.env.CONFIG);
+    const options = {};
+    await config.applyToHTTPSOptions(options);
+    console.log(config.getCurrentCluster().server, options.headers.Authorization);`;
+  const cluster = { name: 'c', cluster: { server: 'https://api.example.com' } };
+  const user = { name: 'u', user: { token: 'abc' } };
+  const context = { name: 'x', context: { cluster: 'c', user: 'u' } };
+  const CONFIG = JSON.stringify({ clusters: [cluster], users: [user], contexts: [context], 'current-context': 'x' });
+  const said = execFileSync(process.execPath, ['--input-type=module', '-e', script], {
+    env: { CONFIG },
+    encoding: 'utf8',
+  });
+  expect(said.trim()).toBe('https://api.example.com Bearer abc');
+  expect(statSync(join(OUT, kubeconfig)).size).toBeLessThan(100_000);
 });

@@ -1,21 +1,16 @@
 // Writes statuses: few at a time, seldom per object, never what stands there already.
 //   W1. A status that says the same as the one that was written last, or that the cache shows, is not written. Times that move with
 //       every idle cycle (`checkedAt`, `lastCycleAt`, `nextCycleAt`) alone are no reason to write (idle cycles write nothing).
-//   W2. What changes is written `everyMs` later, with all that came meanwhile, unless a condition flips or somebody waits for an echo:
-//       then at once. A count that went up and down again in that time is never written.
+//   W2. What changes is written when its pace says so (pace.ts), with all that came meanwhile. What went up and down again in that time is
+//       never written.
 //   W3. What is written is made at the moment of writing, so that a wait never writes something old.
-//   W4. At most `writers` requests are under way: more would only wait in the API server.
-//   W5. Of what was written only the conditions and a hash are kept: ten thousand whole statuses stand in the cache already.
-import { canonical, shortHash } from '../../blueprint/index.ts';
+//   W4. At most `writers` requests are under way, and what can wait keeps to `rate`, for all objects together: more would only wait in the
+//       API server. What is urgent goes first and waits for no budget.
+//   W5. Of what was written only the conditions and a gist are kept: ten thousand whole statuses stand in the cache already.
 import type { CancelTimer, Clock } from '../../clock.ts';
 import { keyOf, type StoredObject, type Writes } from '../ports.ts';
-
-/** Any status with conditions; the parts that this room looks at. */
-export interface AnyStatus {
-  readonly conditions?: readonly { readonly type: string; readonly status: string }[] | undefined;
-  readonly handled?: object | undefined;
-  readonly observedGeneration?: number | undefined;
-}
+import { WriteBudget, type WriteRate } from './budget.ts';
+import { type AnyStatus, type Gist, gistOf, type Pace, paceOf } from './pace.ts';
 
 /** Makes the status from what is known now; undefined: the object is gone, nothing is to be written. */
 export type MakeStatus<S> = (
@@ -26,8 +21,10 @@ export interface StatusWriterOptions {
   readonly writes: Pick<Writes, 'applyStatus'>;
   readonly clock: Clock;
   readonly signal: AbortSignal;
+  /** How long what is to be written soon may wait; what is to be written later or seldom waits ten and a hundred times as long. */
   readonly everyMs?: number;
   readonly writers?: number;
+  readonly rate?: WriteRate;
   readonly failed?: (key: string, error: unknown) => void;
 }
 
@@ -35,26 +32,31 @@ interface Entry {
   uid: string | undefined;
   /** What the next status needs of the one before. */
   written: AnyStatus | undefined;
-  /** Of all of it but the times that tick. */
-  hash: string | undefined;
+  gist: Gist | undefined;
   make: MakeStatus<AnyStatus>;
-  cancel: CancelTimer | undefined;
-  isQueued: boolean;
+  timer: { readonly pace: Pace; readonly cancel: CancelTimer } | undefined;
 }
 
 const EVERY_MS = 3_000;
+const TIMES: Readonly<Record<Exclude<Pace, 'now'>, number>> = { soon: 1, later: 10, seldom: 100 };
 const WRITERS = 6;
+const RATE: WriteRate = { perSecond: 20, burst: 50 };
 const RETRY_MS = 5_000;
 
 export class StatusWriter {
   readonly #options: StatusWriterOptions;
+  readonly #budget: WriteBudget;
   readonly #entries = new Map<string, Entry>();
-  readonly #queue: string[] = [];
+  /** Keys in the order in which they are written. */
+  readonly #urgent = new Set<string>();
+  readonly #due = new Set<string>();
+  #cancelBudget: CancelTimer | undefined;
   #writing = 0;
   #written = 0;
 
   constructor(options: StatusWriterOptions) {
     this.#options = options;
+    this.#budget = new WriteBudget(options.clock, options.rate ?? RATE);
   }
 
   /** Statuses that were written. */
@@ -62,10 +64,10 @@ export class StatusWriter {
     return this.#written;
   }
 
-  /** Nothing waits to be written, not even for its time, and nothing is being written. */
+  /** Nothing is being written or will be in the next seconds; figures of a moment may wait for their time. */
   get isIdle(): boolean {
-    if (this.#writing > 0 || this.#queue.length > 0) return false;
-    for (const { cancel } of this.#entries.values()) if (cancel !== undefined) return false;
+    if (this.#writing + this.#urgent.size + this.#due.size > 0) return false;
+    for (const { timer } of this.#entries.values()) if (timer?.pace === 'soon') return false;
     return true;
   }
 
@@ -81,49 +83,67 @@ export class StatusWriter {
     const key = `${kind}/${keyOf(object)}`;
     const entry = this.#entryFor(key, object);
     entry.make = make as unknown as MakeStatus<AnyStatus>;
-    if (entry.isQueued) return;
+    if (this.#urgent.has(key)) return;
     const made = make(this.previous<S>(kind, object));
-    if (made === undefined || hashOf(made.status) === entry.hash) return; // W1
-    if (isUrgent(entry.written, made.status)) this.#enqueue(key, entry);
-    else entry.cancel ??= this.#options.clock.after(this.#options.everyMs ?? EVERY_MS, () => this.#enqueue(key, entry));
+    const pace = made && paceOf(entry.gist, gistOf(made.status));
+    if (pace === undefined) return; // W1
+    if (pace === 'now') this.#enqueue(key, entry, this.#urgent);
+    else if (!this.#due.has(key)) this.#wait(key, entry, pace, this.#waitOf(pace));
   }
 
   forget(kind: string, key: string): void {
-    const entry = this.#entries.get(`${kind}/${key}`);
-    entry?.cancel?.();
-    this.#entries.delete(`${kind}/${key}`);
+    this.#drop(`${kind}/${key}`);
   }
 
   #entryFor(key: string, object: StoredObject): Entry {
     const known = this.#entries.get(key);
     const { uid } = object.metadata;
     if (known !== undefined && known.uid === uid) return known;
-    known?.cancel?.();
+    this.#drop(key);
     const status = object.status as AnyStatus | undefined;
     const entry: Entry = {
       uid,
       written: status && outline(status),
-      hash: status === undefined ? undefined : hashOf(status),
+      gist: status && gistOf(status),
       make: () => undefined,
-      cancel: undefined,
-      isQueued: false,
+      timer: undefined,
     };
     this.#entries.set(key, entry);
     return entry;
   }
 
-  #enqueue(key: string, entry: Entry): void {
-    entry.cancel?.();
-    entry.cancel = undefined;
-    if (entry.isQueued || this.#entries.get(key) !== entry) return;
-    entry.isQueued = true;
-    this.#queue.push(key);
+  #drop(key: string): void {
+    this.#entries.get(key)?.timer?.cancel();
+    this.#entries.delete(key);
+    this.#urgent.delete(key);
+    this.#due.delete(key);
+  }
+
+  #waitOf(pace: Exclude<Pace, 'now'>): number {
+    return (this.#options.everyMs ?? EVERY_MS) * TIMES[pace];
+  }
+
+  /** A wait that has begun goes on; only a shorter one takes its place. */
+  #wait(key: string, entry: Entry, pace: Exclude<Pace, 'now'>, waitMs: number): void {
+    const { timer } = entry;
+    if (timer !== undefined && timer.pace !== 'now' && TIMES[timer.pace] <= TIMES[pace]) return;
+    timer?.cancel();
+    const cancel = this.#options.clock.after(waitMs, () => this.#enqueue(key, entry, this.#due));
+    entry.timer = { pace, cancel };
+  }
+
+  #enqueue(key: string, entry: Entry, queue: Set<string>): void {
+    entry.timer?.cancel();
+    entry.timer = undefined;
+    if (this.#entries.get(key) !== entry) return;
+    this.#due.delete(key);
+    queue.add(key);
     this.#work();
   }
 
   #work(): void {
     while (this.#writing < (this.#options.writers ?? WRITERS) && !this.#options.signal.aborted) {
-      const key = this.#queue.shift();
+      const key = this.#next();
       if (key === undefined) return;
       const entry = this.#entries.get(key);
       if (entry === undefined) continue;
@@ -135,25 +155,43 @@ export class StatusWriter {
     }
   }
 
+  /** W4. */
+  #next(): string | undefined {
+    const [urgent] = this.#urgent;
+    if (urgent !== undefined) {
+      this.#urgent.delete(urgent);
+      return urgent;
+    }
+    const [due] = this.#due;
+    if (due === undefined) return undefined;
+    const { waitMs } = this.#budget;
+    if (waitMs === 0) this.#due.delete(due);
+    else
+      this.#cancelBudget ??= this.#options.clock.after(waitMs, () => {
+        this.#cancelBudget = undefined;
+        this.#work();
+      });
+    return waitMs === 0 ? due : undefined;
+  }
+
   async #write(key: string, entry: Entry): Promise<void> {
-    entry.isQueued = false;
     const made = entry.make(entry.written); // W3
-    if (made === undefined) return;
-    const hash = hashOf(made.status);
-    if (hash === entry.hash) return;
-    const before = { written: entry.written, hash: entry.hash };
+    const gist = made && gistOf(made.status);
+    if (made === undefined || gist === undefined || paceOf(entry.gist, gist) === undefined) return;
+    const before = { written: entry.written, gist: entry.gist };
     entry.written = outline(made.status);
-    entry.hash = hash;
+    entry.gist = gist;
+    this.#budget.spend();
     try {
       const result = await this.#options.writes.applyStatus(made.object, made.status, this.#options.signal);
       if (result === 'done') this.#written++;
-      else this.#entries.delete(key); // gone, or another object of the name: its events bring it back
+      else if (this.#entries.get(key) === entry) this.#drop(key); // gone, or another object of the name: its events bring it back
     } catch (error) {
       entry.written = before.written;
-      entry.hash = before.hash;
+      entry.gist = before.gist;
       if (this.#options.signal.aborted) return;
       this.#options.failed?.(key, error);
-      entry.cancel ??= this.#options.clock.after(RETRY_MS, () => this.#enqueue(key, entry));
+      this.#wait(key, entry, 'soon', RETRY_MS);
     }
   }
 }
@@ -164,30 +202,3 @@ const outline = ({ conditions, handled, observedGeneration }: AnyStatus): AnySta
   handled,
   observedGeneration,
 });
-
-/** W1: what says the same gives the same hash. */
-function hashOf(status: AnyStatus): string {
-  const {
-    lastCycleAt: _,
-    nextCycleAt: __,
-    freshness,
-    ...rest
-  } = status as AnyStatus & {
-    lastCycleAt?: unknown;
-    nextCycleAt?: unknown;
-    freshness?: { readonly oldestChangeAt?: unknown };
-  };
-  return shortHash({ ...rest, oldestChangeAt: freshness?.oldestChangeAt }, 24);
-}
-
-/** W2. */
-function isUrgent(written: AnyStatus | undefined, wanted: AnyStatus): boolean {
-  const flips = (status: AnyStatus | undefined) =>
-    canonical([
-      // Progressing flips with each burst of small updates: it can wait.
-      status?.conditions?.flatMap(({ type, status: is }) => (type === 'Progressing' ? [] : [[type, is]])) ?? [],
-      status?.handled ?? {},
-      status?.observedGeneration,
-    ]);
-  return flips(written) !== flips(wanted);
-}
