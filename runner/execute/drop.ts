@@ -20,6 +20,7 @@ export async function executeDrop(run: Run, services: Services, isWhole: boolean
     if (key !== undefined) return await removeOne(run, services, path, isWhole);
     const counts = await dropItems(run, services, source);
     await deleteChildren(run, services, { path }, () => true);
+    if (run.isRoot && source === undefined) await dropTargets(run, services);
     return { kind: 'done', counts };
   } catch (thrown) {
     if (thrown instanceof Cancelled) return { kind: 'cancelled', why: thrown.why };
@@ -38,6 +39,11 @@ async function removeOne(run: Run, services: Services, path: string, isDrop: boo
   const settles = opened.work === undefined ? {} : { settles: opened.work.update };
   const attempts = new Attempts(run, services);
   return removeComponent(run, services, attempts, { ref, opened, isDrop, ...settles });
+}
+
+/** What targets made for the Pipeline goes with it, when its last row has gone. */
+async function dropTargets(run: Run, { plan }: Services): Promise<void> {
+  for (const target of plan.targets) await run.cancellation.race(target.drop());
 }
 
 /** Mounts a delete run for each item of a source, or of all sources. */
