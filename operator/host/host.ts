@@ -20,7 +20,6 @@ import {
   type JoinedRunner,
   type RunnerStart,
   type Seat,
-  type SeatPhase,
   type UpdateEnding,
   type UpdateStart,
   type UpdateView,
@@ -30,7 +29,8 @@ import { Activity, OWN_UPDATES, type SourceActivity } from './activity.ts';
 import { CardMeter, type CardsPicture, cardsPicture } from './cards.ts';
 import { Recent } from './recent.ts';
 import { type EndedUpdate, type Past, Records } from './records.ts';
-import { changesResults, commonClass, type HostSpecs, itemNeeds, limitsOf, triggerSettings } from './specs.ts';
+import { type ClassDemand, type RunnerOnHost, type RunnerPicture, Seats } from './seats.ts';
+import { changesResults, type HostSpecs, itemNeeds, limitsOf, triggerSettings } from './specs.ts';
 
 /** Told when something changed that somebody may want to act on. Called in the middle of decisions: implementations only take notes. */
 export interface HostObserver {
@@ -70,46 +70,12 @@ export interface SourcePast extends Past {
   readonly delayMs?: number;
 }
 
-/** A runner as scaling looks at it. */
-export interface RunnerOnHost {
-  readonly slots: number;
-  /** Runs that it has, parents that wait included. */
-  readonly runs: number;
-  readonly isDraining: boolean;
-  /** It drains and has nothing left. */
-  readonly isDrained: boolean;
-  readonly idleSinceMs?: number;
-}
-
-/** A runner as people look at it. */
-export interface RunnerPicture {
-  readonly name: string;
-  readonly class: string;
-  readonly phase: SeatPhase;
-  readonly slots: number;
-  /** Runs that execute there; parents whose slot is lent do not count. */
-  readonly executing: number;
-}
-
-export interface ClassDemand {
-  readonly executing: number;
-  readonly waiting: number;
-  /** For a class with cards: shares of them that these runs ask for, in thousandths of a card. */
-  readonly milliCards?: number;
-}
-
 interface HostedSource {
   spec: LiveSourceSpec;
   /** What the triggers were told last. */
   isPipelineSuspended: boolean;
   readonly records: Records;
   readonly triggers: SourceTriggers;
-}
-
-interface SeatOnHost {
-  readonly seat: Seat;
-  readonly runner: string;
-  idleSinceMs: number | undefined;
 }
 
 /** Wishes of people for a source or the whole Pipeline. */
@@ -129,7 +95,7 @@ export class PipelineHost {
   readonly #sources = new Map<string, HostedSource>();
   readonly #dropping = new Map<string, (ending: UpdateEnding) => void>();
   readonly #whenSettled: (() => void)[] = [];
-  readonly #seats = new Map<Seat, SeatOnHost>();
+  readonly #seats: Seats;
   #specs: HostSpecs;
   #isAwake: boolean;
 
@@ -139,6 +105,7 @@ export class PipelineHost {
     this.#options = options;
     this.#clock = clock;
     this.#activity = new Activity(() => this.#demandChanged());
+    this.#seats = new Seats(clock, this.#activity);
     this.#cardMeter = new CardMeter(() => clock.nowMs());
     this.recent = new Recent(clock);
     const { limits } = specs;
@@ -285,16 +252,16 @@ export class PipelineHost {
 
   /** A runner joins. Names of its sessions start with the name of its pod and a slash. */
   addRunner(start: RunnerStart): JoinedRunner {
-    return this.#joined(start, this.dispatcher.addRunner(start));
+    return this.#seated(start, this.dispatcher.addRunner(start));
   }
 
   /** A runner joins with what it holds already. */
   adoptRunner(start: RunnerStart, report: RunnerReport): JoinedRunner {
-    return this.#joined(start, this.dispatcher.adoptRunner(start, report));
+    return this.#seated(start, this.dispatcher.adoptRunner(start, report));
   }
 
   removeRunner(seat: Seat): void {
-    this.#seats.delete(seat);
+    this.#seats.remove(seat);
     this.dispatcher.removeRunner(seat);
     this.#demandChanged();
   }
@@ -321,52 +288,23 @@ export class PipelineHost {
 
   /** A runner by its pod's name; undefined: it is not connected. */
   runner(pod: string): RunnerOnHost | undefined {
-    const found = this.#seatOf(pod);
-    if (found === undefined) return undefined;
-    const { seat } = found;
-    const runs = Math.max(this.#activity.onRunner(seat.name), seat.executing);
-    const isDraining = seat.phase === 'draining';
-    if (runs > 0) found.idleSinceMs = undefined;
-    else found.idleSinceMs ??= this.#clock.nowMs();
-    return {
-      slots: seat.slots,
-      runs,
-      isDraining,
-      isDrained: isDraining && runs === 0,
-      ...(found.idleSinceMs !== undefined && { idleSinceMs: found.idleSinceMs }),
-    };
+    return this.#seats.ofPod(pod);
   }
 
   /** The pod's runner takes no new run. */
   drainPod(pod: string): void {
-    const found = this.#seatOf(pod);
-    if (found?.seat.phase === 'serving') this.dispatcher.drainRunner(found.seat);
+    const seat = this.#seats.servingOf(pod);
+    if (seat !== undefined) this.dispatcher.drainRunner(seat);
   }
 
-  /** What runs ask for, by class of runner. A source that is watched needs one runner, whatever else happens. */
   demand(): Map<string, ClassDemand> {
-    const { runners } = this.#specs.pipeline;
-    const common = commonClass(this.#specs.pipeline);
-    return new Map(
-      runners.map(({ name, gpus }) => {
-        const { executing, waiting, milliCards } = this.#demandOf(name, name === common);
-        const forWatchers = name === common && executing + waiting === 0 && this.#hasWatchers ? 1 : 0;
-        return [name, { executing, waiting: waiting + forWatchers, ...(gpus > 0 && { milliCards }) }];
-      }),
-    );
+    return this.#seats.demand(this.#specs, this.#hasWatchers);
   }
 
-  #demandOf(runnerClass: string, isCommon: boolean): Required<ClassDemand> {
-    const seats = [...this.#seats.values()].map(({ seat }) => seat).filter((seat) => seat.runnerClass === runnerClass);
-    const waiting = this.#activity.waitingFor(runnerClass);
-    const runs = waiting.runs + (isCommon ? this.#activity.waitingFor(undefined).runs : 0);
-    const admissible = Math.min(runs, this.#specs.slotsMax);
-    const perRun = waiting.runs === 0 ? 0 : waiting.milliCards / waiting.runs;
-    return {
-      executing: sum(seats, ({ executing }) => executing),
-      waiting: admissible,
-      milliCards: sum(seats, ({ spokenMilli }) => spokenMilli) + Math.ceil(perRun * Math.min(waiting.runs, admissible)),
-    };
+  #seated(start: RunnerStart, joined: JoinedRunner): JoinedRunner {
+    this.#seats.add(start.name, joined.seat);
+    this.#demandChanged();
+    return joined;
   }
 
   // ---- what people see ---------------------------------------------------------------------------------------------
@@ -390,13 +328,7 @@ export class PipelineHost {
 
   /** Runners that are connected, in the order in which they joined. */
   get runners(): readonly RunnerPicture[] {
-    return [...this.#seats.values()].map(({ seat, runner }) => ({
-      name: runner,
-      class: seat.runnerClass,
-      phase: seat.phase,
-      slots: seat.slots,
-      executing: seat.executing,
-    }));
+    return this.#seats.pictures;
   }
 
   get sources(): Iterable<string> {
@@ -489,23 +421,7 @@ export class PipelineHost {
   #demandChanged(): void {
     this.#options.observer?.demandChanged?.();
   }
-
-  #joined(start: RunnerStart, joined: JoinedRunner): JoinedRunner {
-    const runner = start.name.split('/')[0]!;
-    this.#seats.set(joined.seat, { seat: joined.seat, runner, idleSinceMs: this.#clock.nowMs() });
-    this.#demandChanged();
-    return joined;
-  }
-
-  /** The newest session of a pod. */
-  #seatOf(pod: string): SeatOnHost | undefined {
-    let newest: SeatOnHost | undefined;
-    for (const found of this.#seats.values()) if (found.runner === pod) newest = found;
-    return newest;
-  }
 }
-
-const sum = <T>(all: readonly T[], of: (one: T) => number): number => all.reduce((total, one) => total + of(one), 0);
 
 const sameLimits = (a: Limits = {}, b: Limits = {}): boolean => a.rows === b.rows && a.bytes === b.bytes;
 

@@ -11,4 +11,5 @@ export {
   type SourceTrouble,
   type UpdateRecord,
 } from './records.ts';
+export type { ClassDemand, RunnerOnHost, RunnerPicture } from './seats.ts';
 export * from './specs.ts';
