@@ -8,8 +8,8 @@ import { fileURLToPath } from 'node:url';
 import { type Bench, type Result, result } from './report.ts';
 import { type Kind, MODES, type Mode } from './telemetry/modes.ts';
 
-/** About two and a half minutes on two quiet cores. */
-const TURNS: Readonly<Record<Kind, number>> = { engine: 5, runs: 3 };
+/** About three and a half minutes on two quiet cores. */
+const TURNS: Readonly<Record<Kind, number>> = { engine: 4, runs: 2 };
 const ROUND = fileURLToPath(new URL('telemetry/round.ts', import.meta.url));
 
 const DISCARD =

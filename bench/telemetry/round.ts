@@ -15,7 +15,7 @@ import { KINDS, type Kind, MODES, type Mode } from './modes.ts';
 
 const COMPONENTS = 20_000;
 const WARM_CYCLES = 1;
-const CYCLES = 3;
+const CYCLES = 2;
 
 type Followed = Pick<DispatcherOptions, 'events' | 'traceparentOf'>;
 

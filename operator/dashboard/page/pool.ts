@@ -96,7 +96,7 @@ function waitingTile({ tree, sources }: PipelineView): Tile {
 function stalestTile({ sources }: PipelineView): Tile {
   const [stalest] = [...sources].sort((a, b) => b.staleMs - a.staleMs);
   if (stalest === undefined || sources.every(isUnseen)) return { name: 'Stalest source', value: '–' };
-  if (stalest.staleMs === 0) return { name: 'Stalest source', value: 'fresh', note: 'all changes are searchable' };
+  if (stalest.staleMs === 0) return { name: 'Stalest source', value: 'fresh', note: 'nothing is missing' };
   return { name: 'Stalest source', value: durationText(stalest.staleMs), note: stalest.name };
 }
 
