@@ -4,15 +4,11 @@
 //   C2. A request is one line of JSON, and so is each word of the answer; the last one says how it ended.
 //   C3. What was asked for goes on when whoever asked goes away.
 //   C4. A socket of a process that is gone is nobody's: the next one takes its place.
-import { createHash } from 'node:crypto';
-import { lstatSync, mkdirSync, rmSync } from 'node:fs';
-import { connect, createServer, type Server, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
+import { createServer, type Server, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
-import { stateFile } from '../../runner/assemble/index.ts';
 import { CommandError } from '../exit.ts';
-import { secretsOf } from './assembly.ts';
+import { controlPath, makeControlFolder, reach } from './control-place.ts';
 import type { PipelineObjects } from './objects.ts';
 import type { LocalPipeline } from './pipeline.ts';
 import type { FailedItem } from './report.ts';
@@ -27,23 +23,7 @@ type Word =
   | { readonly kind: 'done'; readonly result: WorkResult }
   | { readonly kind: 'refused'; readonly message: string };
 
-/** Where the process listens that works on a Pipeline's state. */
-export async function controlPath(objects: PipelineObjects, environment: Environment): Promise<string> {
-  const { label, folders, pipeline } = objects;
-  const { state } = pipeline.value.spec;
-  const place =
-    state.postgres === undefined
-      ? stateFile(pipeline.value.spec, label, folders)
-      : `${await secretsOf(objects, environment)(state.postgres.urlFrom)} ${state.postgres.schema} ${label}`;
-  const name = createHash('sha256').update(place).digest('hex').slice(0, 24);
-  return join(controlFolder(environment), `${name}.sock`);
-}
-
-/** Short, as the paths of sockets must be. */
-const controlFolder = (environment: Environment): string =>
-  join(environment.XDG_RUNTIME_DIR || tmpdir(), `fairlead-${process.getuid?.() ?? 'user'}`);
-
-/** Throws CommandError where a process of this machine is at work on the state: one that is shared has no lock that would say so. */
+/** Throws CommandError where a process of this machine is at work on the state: of a shared one its lease would tell only after a while. */
 export async function refuseAtWork(objects: PipelineObjects, environment: Environment): Promise<void> {
   if (objects.pipeline.value.spec.state.postgres === undefined) return;
   if (await isListening(await controlPath(objects, environment)))
@@ -55,7 +35,7 @@ export async function refuseAtWork(objects: PipelineObjects, environment: Enviro
 /** Listens for a Pipeline that this process has the state of, until it is closed. */
 export async function serveControl(pipeline: LocalPipeline, environment: Environment): Promise<() => Promise<void>> {
   const path = await controlPath(pipeline.objects, environment);
-  makeFolder(controlFolder(environment));
+  makeControlFolder(environment);
   // Whoever had the state before is gone (C4).
   rmSync(path, { force: true });
   const open = new Set<Socket>();
@@ -72,26 +52,10 @@ export async function serveControl(pipeline: LocalPipeline, environment: Environ
   return () => closed(server, open);
 }
 
-function makeFolder(folder: string): void {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const { uid, mode } = lstatSync(folder);
-  if (uid === (process.getuid?.() ?? uid) && (mode & 0o077) === 0) return;
-  throw new CommandError(`the folder ${folder} is not yours alone: remove it, or set XDG_RUNTIME_DIR to one that is`);
-}
-
 async function isListening(path: string): Promise<boolean> {
   const socket = await reach(path);
   socket?.destroy();
   return socket !== undefined;
-}
-
-/** Undefined: nobody listens there. */
-function reach(path: string): Promise<Socket | undefined> {
-  return new Promise((resolve) => {
-    const socket = connect(path);
-    socket.once('connect', () => resolve(socket));
-    socket.once('error', () => resolve(undefined));
-  });
 }
 
 /** Who is in the middle of an answer hears the end of it. */
