@@ -5,7 +5,7 @@
 //   M3. A closed branch starts nothing else until that run has started, so that no stream of lighter runs can hold it off for ever (F52). But
 //       only while the run has all it needs apart from the limit (room in its class; a slot, or its parent's loan): a child never waits here
 //       for a run that waits for the slot of the child's parent.
-//   M4. Two closed branches never wait for each other: where both lie above both runs, the later closing undoes the earlier.
+//   M4. Two closed branches never wait for each other: a run closes one branch at a time, and of two that lie on one path the outer decides.
 import type { BranchEntry } from './branch.ts';
 import { NO_LOAD, type RunEntry } from './run.ts';
 
@@ -25,8 +25,7 @@ export class Closings {
 
   /** M2, M4. */
   close(branch: BranchEntry, run: RunEntry): void {
-    for (const other of this.#closed)
-      if (pathOf(run).includes(other) && pathOf(other.closedFor!).includes(branch)) this.#reopen(other);
+    this.reopenFor(run);
     branch.closedFor = run;
     branch.isStopped = true;
     this.#closed.add(branch);

@@ -14,7 +14,8 @@ export type Load = Readonly<Record<'rows' | 'bytes' | 'milliCards', number>>;
 export const NO_LOAD: Load = { rows: 0, bytes: 0, milliCards: 0 };
 
 export class RunEntry implements Run {
-  state: RunState = 'waiting';
+  /** Written by the tree's `#become`; `ended` also before it stands anywhere. */
+  state: RunState = 'ended';
   isExecuting = false;
   /** The class that it asked for; once granted, the class whose room it takes (A12). */
   room: Room;

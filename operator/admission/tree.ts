@@ -20,7 +20,7 @@ import { fewestHeldFirst, type ServingRule } from './rules.ts';
 import { NO_LOAD, RunEntry } from './run.ts';
 import { snapshotOf, type TreeSnapshot } from './snapshot.ts';
 import type * as Said from './types.ts';
-import type { Branch, Limits, RequestOptions, Run } from './types.ts';
+import type { Branch, Limits, RequestOptions, Run, RunState } from './types.ts';
 
 export class AdmissionTree {
   readonly #pool: BranchEntry;
@@ -148,8 +148,7 @@ export class AdmissionTree {
   /** Asks for a slot. The run is granted now, or waits, or follows another run of its component. */
   request(update: Branch, options: RequestOptions = {}): Said.Requested {
     const run = this.#newRun(entryOf(update), options);
-    if (this.#leaderOf(run) === undefined) this.#queue(run);
-    else this.#follow(run);
+    this.#become(run, this.#leaderOf(run) === undefined ? 'waiting' : 'following');
     return { run, granted: this.#serve() };
   }
 
@@ -159,7 +158,7 @@ export class AdmissionTree {
    */
   adopt(update: Branch, options: RequestOptions = {}): Run {
     const run = this.#newRun(entryOf(update), options);
-    this.#queue(run);
+    this.#become(run, 'waiting');
     this.#start(run);
     return run;
   }
@@ -168,10 +167,10 @@ export class AdmissionTree {
   moveTo(granted: Run, runnerClass: string): readonly Run[] {
     const run = runOf(granted);
     if (run.state !== 'granted') refuse(`run ${run.number} is ${run.state}: it executes nowhere`);
-    const executing = run.isExecuting ? 1 : 0;
-    run.room.used -= executing;
+    const { isExecuting } = run;
+    execute(run, false);
     run.room = this.#rooms.named(runnerClass);
-    run.room.used += executing;
+    execute(run, isExecuting);
     return this.#serve();
   }
 
@@ -274,31 +273,22 @@ export class AdmissionTree {
       loan.borrower = run;
       run.borrowed = loan;
     }
-    run.state = 'granted';
-    run.isExecuting = true;
-    run.lane.queue.remove(run);
-    branch.others.add(run);
     run.room = this.#rooms.choose(run.room);
-    run.room.used++;
+    execute(run, true);
     this.#sequence++;
-    this.#recount(branch, -1, run.borrowed === undefined ? 1 : 0, run.load, 1, 1);
+    this.#become(run, 'granted', run.borrowed === undefined ? 1 : 0);
     if (loan !== undefined) this.#pace(loan);
-    if (this.#isLimited) this.#closings.reopenFor(run);
     if (run.component !== undefined)
-      for (const twin of this.#twinsOf(run)) if (twin.state === 'waiting') this.#follow(this.#unqueue(twin));
+      for (const twin of this.#twinsOf(run)) if (twin.state === 'waiting') this.#become(twin, 'following');
   }
 
   #end(run: RunEntry): void {
-    const { branch, room, load } = run;
-    run.state = 'ended';
-    if (run.isExecuting) room.used--;
-    run.isExecuting = false;
-    branch.others.remove(run);
-    this.#recount(branch, 0, this.#passSlotOn(run) ? -1 : 0, load, -1, run.loan === undefined ? -1 : 0);
+    execute(run, false);
+    this.#become(run, 'ended', this.#passSlotOn(run) ? -1 : 0);
     if (run.loan !== undefined) this.#closeLoan(run.loan);
     if (run.borrowed !== undefined) this.#pace(run.borrowed);
     run.borrowed = undefined;
-    if (branch.loan !== undefined) this.#pend(branch.loan, -1);
+    if (run.branch.loan !== undefined) this.#pend(run.branch.loan, -1);
   }
 
   /** A7: a borrower keeps the slot of a parent that ends. True: the run's own slot leaves its branch. */
@@ -353,9 +343,7 @@ export class AdmissionTree {
       for (const branch of loan.branches)
         for (let lane = branch.lane; lane; lane = lane.next) if (lane.isLoan) lane.settleUp();
     }
-    const isExecuting = lender.state === 'granted' && !loan.isWaiting;
-    if (isExecuting !== lender.isExecuting) lender.room.used += isExecuting ? 1 : -1;
-    lender.isExecuting = isExecuting;
+    execute(lender, lender.state === 'granted' && !loan.isWaiting);
   }
 
   // ---- waiting ----------------------------------------------------------------------------------------------------
@@ -375,23 +363,21 @@ export class AdmissionTree {
     return run;
   }
 
-  #queue(run: RunEntry): void {
-    run.state = 'waiting';
-    run.lane.queue.insert(run);
-    this.#recount(run.branch, 1, 0);
-  }
-
-  #unqueue(run: RunEntry): RunEntry {
-    run.lane.queue.remove(run);
-    this.#recount(run.branch, -1, 0);
-    if (this.#isLimited) this.#closings.reopenFor(run);
-    return run;
+  /** The one place where a run changes its state, and with it the list that it stands in and what its branches count (A3). */
+  #become(run: RunEntry, state: RunState, slots = 0): void {
+    const { branch, lane, load, loan, state: before } = run;
+    const waits = Number(state === 'waiting') - Number(before === 'waiting');
+    const runs = Number(state === 'granted') - Number(before === 'granted');
+    if (before !== 'ended') (before === 'waiting' ? lane.queue : branch.others).remove(run);
+    run.state = state;
+    if (state === 'waiting') lane.queue.insert(run);
+    else if (state !== 'ended') branch.others.add(run);
+    if (waits !== 0 || runs !== 0) this.#recount(branch, waits, slots, load, runs, loan === undefined ? runs : 0);
+    if (waits < 0 && this.#isLimited) this.#closings.reopenFor(run);
   }
 
   #withdraw(run: RunEntry): void {
-    if (run.state === 'waiting') this.#unqueue(run);
-    else run.branch.others.remove(run);
-    run.state = 'ended';
+    this.#become(run, 'ended');
     this.#forget(run);
     if (run.branch.loan) this.#pend(run.branch.loan, -1);
     this.#prune(run.branch);
@@ -407,11 +393,6 @@ export class AdmissionTree {
     return this.#twinsOf(run).find(({ state }) => state === 'granted');
   }
 
-  #follow(run: RunEntry): void {
-    run.state = 'following';
-    run.branch.others.add(run);
-  }
-
   /** Followers of a version that succeeded are served; the others wait for slots again, with their old arrival numbers. */
   #settleTwins(run: RunEntry, ending: 'succeeded' | 'failed'): readonly Run[] {
     const twins = this.#forget(run);
@@ -422,9 +403,8 @@ export class AdmissionTree {
     for (const twin of twins)
       if (isServed(twin)) this.#withdraw(twin);
       else {
-        twin.branch.others.remove(twin);
         this.#sequence++;
-        this.#queue(twin);
+        this.#become(twin, 'waiting');
       }
     return twins.filter(isServed);
   }
@@ -487,3 +467,9 @@ export class AdmissionTree {
 }
 
 const NOBODY: readonly never[] = Object.freeze([]);
+
+/** Whether it executes, and so takes room in its class (A12). */
+function execute(run: RunEntry, isExecuting: boolean): void {
+  if (isExecuting !== run.isExecuting) run.room.used += isExecuting ? 1 : -1;
+  run.isExecuting = isExecuting;
+}

@@ -292,11 +292,12 @@ export class Model {
 
   /** M2, M4. */
   #close(place: Place, run: ModelRun): void {
-    for (const other of this.#closedPlaces()) {
-      const isAboveBoth = this.#placesOf(run).includes(other) && this.#placesOf(other.closedFor!).includes(place);
-      if (isAboveBoth) other.closedFor = undefined;
-    }
+    this.#reopenFor(run);
     place.closedFor = run;
+  }
+
+  #reopenFor(run: ModelRun): void {
+    for (const place of this.#closedPlaces()) if (place.closedFor === run) place.closedFor = undefined;
   }
 
   #closedPlaces(): Place[] {
@@ -304,18 +305,16 @@ export class Model {
     return places.filter(({ closedFor }) => closedFor !== undefined);
   }
 
-  /** M3: a branch is closed to all but one run while that one could start; and to that one where it is known to be too heavy still. */
+  /** M3, M4: the outermost branch that is closed for a run which could start lets in that one only, and not while it is known to be too heavy. */
   #isShutOut(run: ModelRun): boolean {
-    return this.#placesOf(run).some((place) => {
-      if (place.closedFor === run) return this.#stopperOf(run) === place;
-      return place.closedFor !== undefined && this.#canStart(place.closedFor);
-    });
+    const place = this.#placesOf(run).findLast(({ closedFor }) => closedFor !== undefined && this.#canStart(closedFor));
+    return place !== undefined && (place.closedFor !== run || this.#stopperOf(run) === place);
   }
 
   /** It waits no more for a slot. */
   #leave(run: ModelRun, state: ModelRun['state']): void {
     run.state = state;
-    for (const place of this.#closedPlaces()) if (place.closedFor === run) place.closedFor = undefined;
+    this.#reopenFor(run);
   }
 
   #comesBefore(a: ModelBranch, b: ModelBranch): boolean {
