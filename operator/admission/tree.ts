@@ -247,6 +247,7 @@ export class AdmissionTree {
       isAnyOpen ||= this.#isOpen[lane.need]!;
     }
     if (!isAnyOpen) return undefined;
+    if (this.#pool.lane!.next === undefined && !this.#isLimited) return this.#pool.lane!.first; // one need: nothing to choose
     if (this.#isLimited) this.#closings.passOver(this.#isOpen);
     return this.#first();
   }
