@@ -30,6 +30,8 @@ interface Options extends FileOptions, OperatorFlags, LogFlags {
   readonly host: string;
   readonly port: number;
   readonly startRunners: number;
+  /** Of the chart's Deployment: end it, and take finalizers off. */
+  readonly letGo?: string;
 }
 
 export function configure(command: Command): void {
@@ -65,12 +67,17 @@ function addClusterOptions(command: Command): void {
     .option('--lease-timeout <duration>', 'silence after which the runs of a runner are given to others', '120s')
     .option('--finalizer-timeout <duration>', 'time after which a deleted object is let go with its rows', '10m')
     .option('--pending-timeout <duration>', 'time that a pod with cards may wait for a node', '5m')
+    .option(
+      '--let-go <deployment>',
+      'before an uninstall: end the operators, take the finalizer off all objects, and end',
+    )
     .option('--watch-namespace <name>', 'namespace to serve; can be repeated; absent: all', collect)
     .option('--card-budget <resource=n>', 'cards that may be used; can be repeated', collect)
     .option('--card-weight <namespace=n>', 'weight of a namespace that wants cards; can be repeated', collect);
 }
 
 async function run(options: Options): Promise<void> {
+  if (options.letGo !== undefined) return runLetGo(options.letGo, options);
   if (options.standalone !== true) return runInCluster(options);
   const log = logTo(process.stderr, options);
   const objects = await loadPipelines(options.file, surroundings());
@@ -168,6 +175,35 @@ async function runInCluster(flags: OperatorFlags & LogFlags): Promise<void> {
   await operator.stop();
   await closeTelemetry();
 }
+
+/** What the chart runs before it is uninstalled. */
+async function runLetGo(
+  deployment: string,
+  { lease = 'fairlead', watchNamespace = [], ...flags }: Options,
+): Promise<void> {
+  const [{ connect, KubeApi }, { letGo }] = await Promise.all([
+    import('../../operator/cluster/index.ts'),
+    import('../../operator/service/index.ts'),
+  ]);
+  const connection = await connect();
+  const clock = systemClock;
+  const count = await letGo({
+    api: new KubeApi({ connection, clock, random: Math.random, userAgent: `fairlead/${programVersion()}` }),
+    clock,
+    signal: AbortSignal.timeout(LET_GO_MS),
+    namespace: process.env.FAIRLEAD_POD_NAMESPACE ?? 'default',
+    deployment,
+    lease,
+    watchNamespaces: watchNamespace,
+  });
+  logTo(process.stdout, flags).info('the operators ended and finalizers are off; objects, definitions and rows stay', {
+    count,
+  });
+  await connection.close();
+}
+
+/** Operators get 30 s to end, a lead that crashed as much again. */
+const LET_GO_MS = 120_000;
 
 const nameOf = ({ pipeline }: PipelineObjects): string => `${pipeline.namespace}/${pipeline.name}`;
 

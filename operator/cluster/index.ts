@@ -9,6 +9,7 @@ export * from './leader.ts';
 export * from './leader-label.ts';
 export * from './lease-watch.ts';
 export * from './objects.ts';
+export { pause } from './pause.ts';
 export * from './queue.ts';
 export type { Rate } from './rate.ts';
 export * from './reflector.ts';

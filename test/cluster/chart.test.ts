@@ -34,7 +34,12 @@ const DIGEST = `sha256:${'ab'.repeat(32)}`;
 const SETS: Readonly<Record<string, ValueSet>> = {
   'no values': {
     values: {},
-    has: ['Deployment/fairlead', 'ClusterRole/fairlead-fairlead', 'CustomResourceDefinition/pipelines.fairlead.dev'],
+    has: [
+      'Job/fairlead-let-go',
+      'Deployment/fairlead',
+      'ClusterRole/fairlead-fairlead',
+      'CustomResourceDefinition/pipelines.fairlead.dev',
+    ],
     lacks: ['PodDisruptionBudget', 'NetworkPolicy', 'ServiceMonitor'],
   },
   'two replicas': { values: { replicas: 2 }, has: ['PodDisruptionBudget/fairlead'] },
@@ -61,8 +66,20 @@ const SETS: Readonly<Record<string, ValueSet>> = {
     values: { api: { mode: 'exposed', tokenSecret: { name: 'fairlead-api', key: 'token' } } },
   },
   'no API': { values: { api: { mode: 'off' } } },
+  'alerts, a dashboard and traces': {
+    values: {
+      prometheusRule: { enabled: true, labels: { release: 'prometheus' } },
+      grafanaDashboard: { enabled: true, labels: { grafana_dashboard: 'yes' } },
+      traces: { endpoint: 'http://otel-collector.monitoring:4318', protocol: 'grpc', ratio: 0.1 },
+    },
+    has: ['PrometheusRule/fairlead', 'ConfigMap/fairlead-dashboard'],
+  },
+  'nothing before an uninstall': { values: { letGo: { enabled: false } }, lacks: ['Job'] },
   'everything at once': {
     values: {
+      prometheusRule: { enabled: true },
+      grafanaDashboard: { enabled: true },
+      traces: { endpoint: 'http://collector:4318' },
       replicas: 3,
       networkPolicy: { enabled: true },
       serviceMonitor: { enabled: true, interval: '15s', labels: { release: 'prometheus' } },
@@ -70,7 +87,7 @@ const SETS: Readonly<Record<string, ValueSet>> = {
         maxInflightComponents: 64,
         logLevel: 'debug',
         extraArgs: ['--card-weight=a=1'],
-        extraEnv: [{ name: 'OTEL_EXPORTER_OTLP_ENDPOINT', value: 'http://collector:4318' }],
+        extraEnv: [{ name: 'HTTPS_PROXY', value: 'http://proxy:3128' }],
       },
       runner: { gracePeriod: '5m', inherit: ['kueue.x-k8s.io/queue-name'] },
       serviceAccount: { name: 'somebody', annotations: { 'example.com/role': 'x' } },
@@ -133,7 +150,7 @@ function render({ values, release = 'fairlead' }: ValueSet): Rendered[] {
 /** The pod that an object is or makes. */
 function podOf({ kind, spec }: Rendered): object | undefined {
   if (kind === 'Pod') return spec;
-  return kind === 'Deployment' ? (spec as { template: { spec: object } }).template.spec : undefined;
+  return kind === 'Deployment' || kind === 'Job' ? (spec as { template: { spec: object } }).template.spec : undefined;
 }
 
 describe.skipIf(!hasHelm)('the chart', () => {
@@ -193,6 +210,48 @@ describe.skipIf(!hasHelm)('the chart', () => {
     }
   });
 
+  test('traces, alerts and the dashboard arrive as they were set', () => {
+    const objects = rendered.get('alerts, a dashboard and traces')!;
+    const find = (kind: string) =>
+      objects.find((object) => object.kind === kind) as unknown as {
+        readonly metadata: { readonly labels: Record<string, string> };
+        readonly data: Record<string, string>;
+        readonly spec: { readonly groups: readonly { readonly rules: readonly unknown[] }[] };
+      };
+    const pod = podOf(objects.find(({ kind }) => kind === 'Deployment')!) as {
+      readonly containers: readonly [{ readonly env: readonly { readonly name: string; readonly value?: string }[] }];
+    };
+    const environment = Object.fromEntries(pod.containers[0].env.map(({ name, value }) => [name, value]));
+    expect(environment).toMatchObject({
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://otel-collector.monitoring:4318',
+      OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc',
+      OTEL_TRACES_SAMPLER_ARG: '0.1',
+    });
+    expect(find('PrometheusRule').metadata.labels).toMatchObject({ release: 'prometheus' });
+    expect(find('PrometheusRule').spec.groups.flatMap(({ rules }) => rules).length).toBeGreaterThan(5);
+    expect(find('ConfigMap').metadata.labels).toMatchObject({ grafana_dashboard: 'yes' });
+    expect(JSON.parse(find('ConfigMap').data['fairlead.json']!)).toMatchObject({
+      title: expect.stringMatching('Fairlead'),
+    });
+  });
+
+  test('what runs before an uninstall has rights of its own, for as long as it runs, and a bound in time', () => {
+    for (const [name, objects] of rendered) {
+      const hooks = objects.filter(({ metadata }) => /-let-go(-objects)?$/.test(metadata.name)) as unknown as {
+        readonly kind: string;
+        readonly metadata: { readonly name: string; readonly annotations: Record<string, string> };
+        readonly spec: { readonly activeDeadlineSeconds: number };
+      }[];
+      for (const { metadata } of hooks)
+        expect(metadata.annotations, `${name}: ${metadata.name}`).toMatchObject({
+          'helm.sh/hook': 'pre-delete',
+          'helm.sh/hook-delete-policy': 'before-hook-creation,hook-succeeded',
+        });
+      const jobs = hooks.filter(({ kind }) => kind === 'Job');
+      expect(jobs.map(({ spec }) => spec.activeDeadlineSeconds)).toEqual(hooks.length === 0 ? [] : [150]);
+    }
+  });
+
   test('every object carries the labels of the release; names fit, however long that of the release is', () => {
     for (const [name, objects] of rendered) {
       for (const { kind, metadata } of objects) {
@@ -220,6 +279,7 @@ describe.skipIf(!hasHelm)('the chart', () => {
         {
           input: JSON.stringify(values),
           encoding: 'utf8',
+          env: { ...process.env, KUBECONFIG: server.kubeconfig },
         },
       ).replace(/^[\s\S]*NOTES:/, '');
     expect(notes({})).toContain('kubectl get fairlead');
@@ -227,5 +287,7 @@ describe.skipIf(!hasHelm)('the chart', () => {
     expect(notes({ replicas: 2 })).not.toContain('With one replica');
     expect(notes({ crds: { enabled: false } })).toContain('crds/manifests');
     expect(notes({ watchNamespaces: ['search'] })).toContain('search');
+    expect(notes({})).toContain('Before you uninstall, delete LiveSources');
+    expect(notes({ letGo: { enabled: false } })).toContain('hang in their deletion');
   });
 });
