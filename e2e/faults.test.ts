@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { Database } from './support/database.ts';
 import { Gate } from './support/gate.ts';
 import { usePlace } from './support/place.ts';
-import { kubectl } from './support/programs.ts';
+import { kubectl, run } from './support/programs.ts';
 import { useRelease } from './support/release.ts';
 import { Repository } from './support/repository.ts';
 import { isLiving, isTrue, type Seen, uidsOf } from './support/watch.ts';
@@ -99,6 +99,19 @@ test('a runner pod that is killed during an update loses what it executed: it is
   expect(Object.values(asked).filter((count) => count === 1)).toHaveLength(PAGES - twice.length);
 });
 
+test('a runner pod that is evicted during an update hands its runs back, and is replaced', async () => {
+  const before = await runnersReady();
+  const { name, namespace, uid } = before[0]!.metadata;
+  const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name, namespace } };
+  const path = `/api/v1/namespaces/${namespace}/pods/${name}/eviction`;
+  const asked = await duringAnUpdate('bight', async () => {
+    await run('kubectl', ['create', '--raw', path, '-f', '-'], { stdin: JSON.stringify(eviction) });
+    await place.until(RUNNERS, (pods) => !uidsOf(pods).includes(uid), 'the runner pod is gone');
+  });
+  expect(Math.max(...Object.values(asked))).toBe(2);
+  await runnersReady([uid]);
+});
+
 test('the only operator is deleted during an update: runs go on, and nothing is executed twice', async () => {
   const asked = await duringAnUpdate('halyard', async () => {
     const before = await release.leader();
@@ -134,8 +147,34 @@ test('the leader of two is killed during an update: the other leads after the le
   expect(asked).toEqual(onceEach('stay'));
 });
 
+test('an upgrade to another image during an update replaces operators, and runners one by one', async () => {
+  const before = uidsOf(await runnersReady());
+  await gate.pace(500);
+  await repository.commit('tackle', 4 * PAGES);
+  await release.upgrade({ 'image.tag': 'next' });
+  const isNew = ({ spec, metadata }: Seen) =>
+    !before.includes(metadata.uid) && imagesOf(spec).includes('fairlead:next');
+  let fewest = before.length;
+  await place.until(
+    RUNNERS,
+    (pods) => {
+      fewest = Math.min(fewest, pods.filter(isLiving).length);
+      return pods.length === before.length && pods.every(isNew);
+    },
+    'all runner pods have the new image',
+  );
+  expect(fewest, 'runner pods at any moment').toBeGreaterThanOrEqual(before.length - 1);
+  await database.searchable('tackle', 4 * PAGES);
+  const asked = Object.values(await gate.asked('tackle'));
+  expect(asked).toHaveLength(4 * PAGES);
+  expect(Math.max(...asked), 'a run that was handed back was executed once more').toBeLessThanOrEqual(2);
+});
+
+const imagesOf = (spec: Seen['spec']): readonly string[] =>
+  ((spec?.containers ?? []) as readonly { readonly image: string }[]).map(({ image }) => image);
+
 test('no fault lost or repeated a row, and the status counts all items once a cycle has listed since the last fault', async () => {
-  const pages = 40 + 1 + 6 * PAGES;
+  const pages = 40 + 1 + 11 * PAGES;
   expect(await database.ask('select count(*) from chunks')).toEqual([`${pages}`]);
   const where = { kind: 'livesources', name: 'docs' } as const;
   // An operator that took a cycle over knows its part of the counts; they are right again with the next cycle (H3 of operator/host).

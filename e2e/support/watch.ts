@@ -33,6 +33,7 @@ export interface Condition {
 
 export interface UpdateSeen {
   readonly name: string;
+  readonly traceId?: string;
   readonly result?: string;
   readonly counts: Readonly<Record<string, number>>;
 }

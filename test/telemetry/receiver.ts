@@ -64,7 +64,8 @@ interface OtlpValue {
   readonly intValue?: string | number;
   readonly doubleValue?: number;
   readonly boolValue?: boolean;
-  readonly arrayValue?: { readonly values: readonly OtlpValue[] };
+  /** A Collector leaves out what is empty. */
+  readonly arrayValue?: { readonly values?: readonly OtlpValue[] };
 }
 
 type OtlpAttributes = readonly { readonly key: string; readonly value: OtlpValue }[];
@@ -88,7 +89,7 @@ interface OtlpBody {
   }[];
 }
 
-function spansIn({ resourceSpans = [] }: OtlpBody): ReceivedSpan[] {
+export function spansIn({ resourceSpans = [] }: OtlpBody): ReceivedSpan[] {
   return resourceSpans.flatMap(({ resource, scopeSpans }) => {
     const service = valuesOf(resource?.attributes)['service.name'];
     return scopeSpans.flatMap(({ spans }) => spans.map((span) => received(span, service)));
@@ -115,7 +116,7 @@ const valuesOf = (attributes: OtlpAttributes = []): Record<string, unknown> =>
   Object.fromEntries(attributes.map(({ key, value }) => [key, plainOf(value)]));
 
 function plainOf({ stringValue, intValue, doubleValue, boolValue, arrayValue }: OtlpValue): unknown {
-  if (arrayValue !== undefined) return arrayValue.values.map(plainOf);
+  if (arrayValue !== undefined) return (arrayValue.values ?? []).map(plainOf);
   return stringValue ?? (intValue === undefined ? undefined : Number(intValue)) ?? doubleValue ?? boolValue;
 }
 
