@@ -141,7 +141,7 @@ for (const [name, { args, serves }] of Object.entries(SERVERS))
       );
       const { updates } = JSON.parse(stdout) as { updates: { name: string; result: string }[] };
       update = updates.find(({ result }) => result === 'CompletedWithErrors')!.name;
-    }, 90_000);
+    }, 240_000);
     afterAll(async () => {
       server.process.kill('SIGTERM');
       await server.done;
@@ -154,7 +154,7 @@ for (const [name, { args, serves }] of Object.entries(SERVERS))
         const { code, stdout, stderr } = await ask(...asked);
         expect(isAsExpected(code, wanted.code, asked), `exit code ${code}: ${stderr}`).toBe(true);
         expect(wanted.code === undefined ? stdout + stderr : stderr).toMatch(wanted.says);
-      }, 30_000);
+      }, 240_000);
 
     test.runIf(asksErrors)(
       'JSON and YAML hold the same data',
@@ -198,4 +198,4 @@ test('where nothing serves and there is no cluster, commands say how to go on', 
     code: 1,
     stderr: expect.stringMatching(/the kubeconfig .*none cannot be read.*set KUBECONFIG/),
   });
-}, 30_000);
+}, 240_000);
