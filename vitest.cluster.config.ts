@@ -4,9 +4,13 @@ import { defineConfig } from 'vitest/config';
 // kube-apiserver.
 export default defineConfig({
   test: {
-    include: ['test/cluster/**/*.test.ts', 'test/standalone/{kills,two-operators,alike}.test.ts'],
+    include: [
+      'test/cluster/**/*.test.ts',
+      'test/standalone/{kills,two-operators,alike}.test.ts',
+      'test/gateway/fairness.test.ts',
+    ],
     // The long form of what `make test` does once or twice.
-    env: { FAIRLEAD_KILL_ROUNDS: '25' },
+    env: { FAIRLEAD_KILL_ROUNDS: '25', FAIRLEAD_FAIR_ROUNDS: '5' },
     pool: 'forks',
     maxWorkers: 1,
     testTimeout: 120_000,

@@ -62,7 +62,7 @@ export async function openField(options: FieldOptions): Promise<Field> {
     runners: count = RUNNERS,
   } = options;
   const folder = mkdtempSync(join(tmpdir(), 'fairlead-bench-'));
-  const { cert, key } = selfSigned([HOST], Date.now());
+  const { cert, key } = await selfSigned([HOST], Date.now());
   writeFileSync(join(folder, 'ca.pem'), cert);
   writeFileSync(join(folder, 'token'), 'bench\n');
   const dispatcher = new Dispatcher({

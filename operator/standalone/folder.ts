@@ -57,10 +57,10 @@ export class StandaloneFolder implements Roster {
   }
 
   /** The operator's certificate; made once. */
-  certificate(hosts: readonly string[], nowMs: number): Certificate {
+  async certificate(hosts: readonly string[], nowMs: number): Promise<Certificate> {
     const keyFile = join(this.path, 'tls.key');
     if (!existsSync(keyFile)) {
-      const made = selfSigned(hosts, nowMs);
+      const made = await selfSigned(hosts, nowMs);
       writeFileSync(this.certFile, made.cert);
       writeFileSync(keyFile, made.key, { mode: 0o600 });
     }

@@ -44,7 +44,7 @@ export interface StandaloneOperator {
 export async function startStandalone(options: StandaloneOptions): Promise<StandaloneOperator> {
   const { clock, host, port, lease, events, pipelines } = options;
   const folder = new StandaloneFolder(options.folder);
-  const { cert, key } = folder.certificate([...new Set([host, 'localhost', '127.0.0.1'])], clock.nowMs());
+  const { cert, key } = await folder.certificate([...new Set([host, 'localhost', '127.0.0.1'])], clock.nowMs());
   const hosts = new Map<string, PipelineHost>();
   const pools = new Map<string, Pool>();
   for (const [name, specs] of pipelines) {

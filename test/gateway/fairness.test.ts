@@ -1,5 +1,6 @@
 // The fairness of a small update beside a big one, with an operator and two runner processes: runs end in the order in which they were granted,
 // each when the one before has had its effect, as runs of equal length do. So the figure is one of the tree and the link, not of this machine.
+// FAIRLEAD_FAIR_ROUNDS=5 for the long form (`make test-cluster`). The same in real time: `npm run bench -- runs`.
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { type Field, openField, update } from '../../bench/runs/field.ts';
 import type { DispatchEvents, RunView } from '../../operator/dispatch/index.ts';
@@ -9,6 +10,7 @@ vi.setConfig({ testTimeout: 180_000 });
 const SLOTS = 8;
 const BIG = 400;
 const SMALL = 40;
+const ROUNDS = Number(process.env.FAIRLEAD_FAIR_ROUNDS ?? 1);
 
 test.each([
   ['together', 'cycle'],
@@ -16,9 +18,14 @@ test.each([
   ['together', 'keys'],
   ['one by one', 'keys'],
 ] as const)('mounted %s, a small %s of 40 beside 400 ends with at most 56 of these done', async (mounting, small) => {
+  for (let round = 0; round < ROUNDS; round++) await play(mounting, small);
+});
+
+async function play(mounting: 'together' | 'one by one', small: 'cycle' | 'keys'): Promise<void> {
   const steps = new Steps();
   const field = await openField({ slotsMax: SLOTS, runnerSlots: SLOTS / 2, sources: ['big', 'small'], events: steps });
-  onTestFinished(() => field.close());
+  let isOpen = true;
+  onTestFinished(() => (isOpen ? field.close() : undefined));
   const work = (children: number) => ({ children, eachMs: -1, window: mounting === 'together' ? children : 0 });
   void update(field.dispatcher, 'big', work(BIG));
   await steps.until(() => steps.wanted.big === BIG);
@@ -28,7 +35,9 @@ test.each([
   while (steps.over.small < SMALL) await steps.endOldest(field, small === 'cycle' ? SMALL : 0);
   expect(steps.over.big).toBeLessThanOrEqual(56);
   expect(steps.over.big, 'the big one had its half').toBeGreaterThanOrEqual(36);
-});
+  isOpen = false;
+  await field.close();
+}
 
 function startKey({ dispatcher }: Field, key: string): void {
   dispatcher.startUpdate({ kind: 'key', source: 'small', key, trigger: 'test', input: { eachMs: -1 } });

@@ -16,7 +16,7 @@ import { NO_COUNTS, type Runner, type RunOrder, SpecsSchema, type Uplink } from 
 import { type Connection, connect } from '../../runner/session/index.ts';
 
 const HOST = '127.0.0.1';
-const certificate = selfSigned([HOST, 'localhost'], Date.now());
+const certificate = await selfSigned([HOST, 'localhost'], Date.now());
 
 let folder: string;
 let dispatcher: Dispatcher;
