@@ -116,6 +116,9 @@ spec:
   )
   .join('')}`;
 
+/** A line is a row of its item, and one of a component of its own that a program has seen. */
+const rowsOf = (item: string, text: string): Rows => [`lines ${item} ${text}`, `parts ${item} <${text}>`];
+
 interface Step {
   readonly change?: (way: Way) => void;
   /** A cycle that is asked for; absent: what happens without. */
@@ -131,17 +134,19 @@ const STORY: Readonly<Record<string, Step>> = {
   'at first everything is indexed: a module, its nested runs, a program, live mounts, a repository': {
     wantRows: [
       'berths docs/harbour.board north,free',
-      'lines docs/a.md ONE 3',
-      'parts docs/a.md <ONE 3>',
-      'parts repository/code.md <ANCHOR 6>',
-      'parts watched/w.md <SEEN 4>',
       'tasks docs/a.md splice the rope',
+      ...rowsOf('docs/a.md', 'ONE 3'),
+      ...rowsOf('docs/b.md', 'TWO 3'),
+      ...rowsOf('docs/c.md', 'THREE 5'),
+      ...rowsOf('docs/d.md', 'FOUR 4'),
+      ...rowsOf('repository/code.md', 'ANCHOR 6'),
+      ...rowsOf('watched/w.md', 'SEEN 4'),
     ],
   },
   'a file that is saved in a watched folder is an update of its own': {
     change: (way) => way.write('watched/w.md', 'seen again\n'),
-    wantRows: ['parts watched/w.md <SEEN AGAIN 10>'],
-    wantGone: ['parts watched/w.md <SEEN 4>'],
+    wantRows: rowsOf('watched/w.md', 'SEEN AGAIN 10'),
+    wantGone: rowsOf('watched/w.md', 'SEEN 4'),
   },
   'what a live mount watches is followed': {
     change: (way) => way.write('berths.csv', 'north,the yawl Tern\nsouth,free\n'),
