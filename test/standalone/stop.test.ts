@@ -68,6 +68,7 @@ test('told twice, the operator and its runners end at once, and the next operato
   const ended = once(operator, 'exit');
   operator.kill('SIGTERM');
   await field.operator.sees(/SIGTERM: the operator ends when its runners have left/);
+  await field.operator.sees(/SIGTERM: what runs may end/); // two signals that a process has not looked at are one
   operator.kill('SIGTERM');
   expect((await ended)[0]).toBe(143);
   await eventually(
