@@ -3,6 +3,7 @@
 import { CommandError, EXIT } from './exit.ts';
 import { createProgram } from './program.ts';
 import { endUnlessHeard } from './signals.ts';
+import { systemFailure } from './system-failure.ts';
 
 endUnlessHeard(process);
 
@@ -17,8 +18,8 @@ const program = await createProgram((entry) => called.includes(entry.name));
 try {
   await program.parseAsync();
 } catch (error) {
-  const isForPeople = error instanceof CommandError;
+  const forPeople = error instanceof CommandError ? error.message : systemFailure(error);
   // The stack and nothing beside it: properties of errors may hold what they were about, such as an address with its password.
-  process.stderr.write(`${isForPeople ? error.message : error instanceof Error ? error.stack : String(error)}\n`);
-  process.exitCode = EXIT[isForPeople ? error.exit : 'failed'].code;
+  process.stderr.write(`${forPeople ?? (error instanceof Error ? error.stack : String(error))}\n`);
+  process.exitCode = EXIT[error instanceof CommandError ? error.exit : 'failed'].code;
 }

@@ -1,7 +1,8 @@
 // `fairlead init`: writes a commented Pipeline for a folder.
 import { existsSync, statSync, writeFileSync } from 'node:fs';
-import { basename, join, resolve } from 'node:path';
+import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
+import { stringify } from 'yaml';
 import { CommandError } from '../exit.ts';
 
 interface Options {
@@ -24,13 +25,30 @@ export function objectName(folder: string): string {
   return plain.slice(0, 40).replaceAll(/^-+|-+$/g, '') || 'index';
 }
 
-/** The file's text; `file` is its own name, which is not to be indexed. */
-export function starterPipeline(name: string, file: string, folderIsGit: boolean): string {
-  const ignored = folderIsGit ? 'true              # files that git ignores are left out' : 'false';
-  return `# An index of this folder. Made by \`fairlead init\`; docs/reference/objects.md has every field.
-#   fairlead dev -f ${file}              bring the index up to date
-#   fairlead dev -f ${file} --watch      and keep it so
-#   fairlead query -f ${file} "where is the retry policy?"
+/** As YAML reads it back as this text: a folder named 2026 is no number. */
+const yamlText = (text: string): string => stringify(text, { version: '1.1' }).trimEnd();
+
+/** As a shell reads it back as one word. */
+const shellWord = (text: string): string =>
+  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+
+/** The text of a file that indexes `folder`. The file itself and the state beside it are not to be indexed. */
+export function starterPipeline(folder: string, file: string): string {
+  const name = yamlText(objectName(basename(resolve(folder))));
+  const from = dirname(resolve(file));
+  const path = yamlText(relative(from, resolve(folder)) || '.');
+  const own = [resolve(file), `${join(from, '.fairlead')}/**`]
+    .map((one) => relative(resolve(folder), one))
+    .filter((one) => !one.startsWith('..'));
+  const exclude = [...own, '.git/**', '**/node_modules/**', '**/*.lock'].map((glob) => JSON.stringify(glob)).join(', ');
+  const ignored = existsSync(join(folder, '.git'))
+    ? 'true              # files that git ignores are left out'
+    : 'false';
+  const called = shellWord(basename(file));
+  return `# An index of ${path === '.' ? 'this folder' : path}. Made by \`fairlead init\`; docs/reference/objects.md has every field.
+#   fairlead dev -f ${called}              bring the index up to date
+#   fairlead dev -f ${called} --watch      and keep it so
+#   fairlead query -f ${called} "where is the retry policy?"
 apiVersion: fairlead.dev/v1alpha1
 kind: Pipeline
 metadata:
@@ -55,9 +73,9 @@ spec:
   pipelineRef: {name: ${name}}
   source:
     directory:
-      path: .
+      path: ${path}
       gitignore: ${ignored}
-      exclude: [${JSON.stringify(file)}, ".git/**", ".fairlead/**", "**/node_modules/**", "**/*.lock"]
+      exclude: [${exclude}]
   mode: Watch                         # an update for each changed file; Refresh with interval: looks at times
   deleteGuard: {maxPercent: 50, minItems: 20}   # a cycle that would delete more stops and asks
 `;
@@ -65,9 +83,9 @@ spec:
 
 function run(folder: string, { file: name, force }: Options): void {
   if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) throw new CommandError(`${folder} is no folder`);
-  const file = join(folder, name);
+  const file = isAbsolute(name) ? name : join(folder, name);
   if (existsSync(file) && force !== true)
     throw new CommandError(`${file} is there already: give another name with -f, or --force to replace it`);
-  writeFileSync(file, starterPipeline(objectName(basename(resolve(folder))), name, existsSync(join(folder, '.git'))));
-  process.stderr.write(`wrote ${file}; next: fairlead dev -f ${file}\n`);
+  writeFileSync(file, starterPipeline(folder, file));
+  process.stderr.write(`wrote ${file}; next: fairlead dev -f ${shellWord(file)}\n`);
 }

@@ -21,6 +21,7 @@ import {
   simulateTable,
   WorkloadError,
 } from '../simulate/index.ts';
+import { systemReason } from '../system-failure.ts';
 
 interface Options {
   readonly file?: string;
@@ -72,7 +73,7 @@ function read(file: string): string {
   try {
     return readFileSync(file === '-' ? 0 : file, 'utf8');
   } catch (error) {
-    throw new CommandError(`${file}: cannot be read: ${(error as Error).message}`);
+    throw new CommandError(`${file}: cannot be read: ${systemReason(error) ?? (error as Error).message}`);
   }
 }
 
@@ -119,6 +120,11 @@ function compare(log: string, { rule, slots, weight, output }: Options): void {
 function run(options: Options): void {
   const { file, output, svg, rule, replay } = options;
   if (replay !== undefined) return compare(replay, options);
+  if (options.slots !== undefined || Object.keys(options.weight).length > 0)
+    throw new CommandError(
+      '--slots and --weight go with --replay; a workload file has slots and weights itself',
+      'usage',
+    );
   const isJson = output === 'json';
   if (file === undefined) {
     const { first, second } = simulateTable(rule);

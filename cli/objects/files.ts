@@ -1,6 +1,8 @@
 // Where objects are read from: files, folders (their own .yaml, .yml and .json files, like kubectl), standard input (`-`).
+import { isUtf8 } from 'node:buffer';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { systemReason } from '../system-failure.ts';
 
 /** Text of one file. */
 export interface SourceText {
@@ -35,39 +37,45 @@ export async function readTexts(
 ): Promise<{ texts: SourceText[]; unreadable: Unreadable[] }> {
   const texts: SourceText[] = [];
   const unreadable: Unreadable[] = [];
-  for (const path of new Set(paths)) {
+  const attempt = async (name: string, work: () => Promise<void>) => {
     try {
-      texts.push(...(await readPath(path, world)));
+      await work();
     } catch (error) {
-      unreadable.push({ name: path, message: reasonOf(error) });
+      unreadable.push({ name, message: reasonOf(error) });
     }
-  }
+  };
+  for (const path of new Set(paths))
+    await attempt(path, async () => {
+      for (const name of await namesIn(path, world))
+        await attempt(name, async () => void texts.push(await readText(name, world)));
+    });
   return { texts, unreadable };
 }
 
-async function readPath(path: string, world: FileWorld): Promise<SourceText[]> {
-  if (path === '-') return [{ name: 'standard input', folder: world.cwd, text: await world.stdin() }];
-  const full = resolve(world.cwd, path);
-  if (!(await stat(full)).isDirectory()) return [await readText(full, path)];
+/** The path itself, or the files of the folder that it names. */
+async function namesIn(path: string, { cwd }: FileWorld): Promise<string[]> {
+  if (path === '-') return [path];
+  const full = resolve(cwd, path);
+  if (!(await stat(full)).isDirectory()) return [path];
   const names = (await readdir(full)).filter((name) => OBJECT_FILE.test(name)).sort();
   if (names.length === 0)
     throw new Error('the folder holds no .yaml, .yml or .json file (folders within it are not searched)');
-  return Promise.all(names.map((name) => readText(join(full, name), join(path, name))));
+  return names.map((name) => join(path, name));
 }
 
-async function readText(full: string, name: string): Promise<SourceText> {
+async function readText(name: string, world: FileWorld): Promise<SourceText> {
+  if (name === '-') return { name: 'standard input', folder: world.cwd, text: await world.stdin() };
+  const full = resolve(world.cwd, name);
   const { size } = await stat(full);
   if (size > MAX_FILE_BYTES) throw new Error(`the file has ${size} bytes; at most ${MAX_FILE_BYTES} are read`);
-  return { name, folder: dirname(full), text: await readFile(full, 'utf8') };
+  return { name, folder: dirname(full), text: textOf(await readFile(full)) };
 }
 
-const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file or folder',
-  EACCES: 'it may not be read (permission denied)',
-  EISDIR: 'it is a folder',
-};
-
-function reasonOf(error: unknown): string {
-  const code = (error as NodeJS.ErrnoException).code ?? '';
-  return REASONS[code] ?? (error instanceof Error ? error.message : String(error));
+function textOf(bytes: Buffer): string {
+  if (!isUtf8(bytes) || bytes.includes(0))
+    throw new Error('it is no text in UTF-8: save it in that encoding, or leave it out');
+  return bytes.toString('utf8');
 }
+
+const reasonOf = (error: unknown): string =>
+  systemReason(error) ?? (error instanceof Error ? error.message : String(error));

@@ -2,6 +2,7 @@
 //   Y1. A file means the same here and through kubectl; what would differ is refused.
 //   Y2. A value remembers how it was written, so that a message can say that YAML, not the user, made `on` a boolean.
 import {
+  type Alias,
   type Document,
   isAlias,
   isMap,
@@ -101,8 +102,25 @@ function problemsOf(document: Document.Parsed, lines: LineCounter): YamlProblem[
         found.push(at(node.range?.[0] ?? 0, `${node.source} is no number that an object can hold`));
     },
   });
-  if (found.length === 0 && multiplies(document))
-    found.push(at(document.range[0], 'this is not YAML for an object: its aliases multiply each other'));
+  if (found.length > 0) return found;
+  const lost = nameless(document);
+  if (lost !== undefined)
+    return [at(startOf(lost), `*${lost.source} stands for nothing: no &${lost.source} is before it in this document`)];
+  return multiplies(document)
+    ? [at(document.range[0], 'this is not YAML for an object: its aliases multiply each other')]
+    : [];
+}
+
+/** The first alias without an anchor; anchors end with their document. */
+function nameless(document: Document.Parsed): Alias | undefined {
+  let found: Alias | undefined;
+  visit(document, {
+    Alias: (_key, node) => {
+      if (node.resolve(document) !== undefined) return undefined;
+      found = node;
+      return visit.BREAK;
+    },
+  });
   return found;
 }
 

@@ -151,7 +151,7 @@ function brokenRule(
 
 function membersSet(members: readonly string[], value: unknown): string {
   const set = members.filter((member) => valueAt(value, [member]) !== undefined);
-  return set.length === 0 ? '' : `, not ${set.slice(0, -1).join(', ')} and ${set.at(-1)} together`;
+  return set.length < 2 ? '' : `, not ${set.slice(0, -1).join(', ')} and ${set.at(-1)} together`;
 }
 
 const valueAt = (root: unknown, path: FieldPath): unknown =>

@@ -1,8 +1,12 @@
 // `fairlead validate` as a user runs it: a real process, its output and its exit code.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, test } from 'vitest';
+import { temporaryFolder } from '../support/temporary.ts';
 
 async function validate(
   args: readonly string[],
@@ -67,6 +71,24 @@ describe('fairlead validate', () => {
       ],
       skipped: [],
     });
+  });
+
+  test('names the file of a folder that cannot be read, or is no text in UTF-8, and looks at the others', async () => {
+    const folder = temporaryFolder();
+    writeFileSync(join(folder, 'a.yaml'), Buffer.from(`\uFEFF${SOURCE}`, 'utf16le'));
+    mkdirSync(join(folder, 'b.yaml'));
+    writeFileSync(join(folder, 'c.yaml'), SOURCE);
+    const { stdout, code } = await validate(['-f', folder]);
+    expect(code).toBe(1);
+    expect(stdout).toContain(`${folder}/a.yaml: it is no text in UTF-8`);
+    expect(stdout).toContain(`${folder}/b.yaml: it is a folder`);
+    expect(stdout).toContain(`${folder}/c.yaml:4:73: LiveSource default/docs: spec.intervall`);
+  });
+
+  test('says of a step without a value how to write it', async () => {
+    const text = (await readFile('examples/code-index/pipeline.yaml', 'utf8')).replace(/- read:.*/, '- read:');
+    const { stdout } = await validate(['-f', '-'], text);
+    expect(stdout).toContain('must be set (read has no value and counts as absent: write read: {}');
   });
 
   test('that finds no object at all ends with 1 and says so', async () => {

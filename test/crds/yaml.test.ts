@@ -152,6 +152,11 @@ describe('text that is no object', () => {
   for (const [sentence, { text, want }] of Object.entries(table))
     test(`${sentence} is refused at its place`, () => expect(lines(text)[0]).toContain(want));
 
+  test('an alias of an anchor in another document is refused at its place, by its name', () => {
+    const [line] = lines('apiVersion: fairlead.dev/v1alpha1\nspec: &s {}\n---\nkind: LiveSource\nspec: *s\n').slice(-1);
+    expect(line).toMatch(/^a\.yaml:5:7: \*s stands for nothing: no &s is before it in this document/);
+  });
+
   test('that would blow up by its aliases is refused', () => {
     const levels = Array.from(
       { length: 12 },

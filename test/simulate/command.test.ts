@@ -112,10 +112,12 @@ test('a faulty workload exits with 1 and names file and field on standard error'
   expect(stderr).toMatch(/updates\[0\]\.task: unknown field; did you mean tasks\?/);
 });
 
-test('a file that is not there, and a rule that does not exist, are refused with their names', async () => {
+test('a file that is not there, a rule that does not exist, and options that would do nothing are refused with their names', async () => {
   const missing = await command(['simulate', '-f', join(folder, 'none.yaml')]);
   expect(missing.code).toBe(1);
   expect(missing.stderr).toContain('none.yaml: cannot be read');
+  const slots = await command(['simulate', '--slots', '3']);
+  expect(slots).toMatchObject({ code: 64, stderr: expect.stringContaining('--slots and --weight go with --replay') });
   const rule = await command(['simulate', '--rule', 'lottery']);
   expect(rule.code).toBe(64);
   expect(rule.stderr).toContain('no rule is named lottery; there are fifo, strict-priority');
