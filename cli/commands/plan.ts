@@ -1,10 +1,12 @@
 // `fairlead plan`: what would change, per item. Nothing is written and nothing is run.
+
 import type { Command } from 'commander';
 import pc from 'picocolors';
 import { loadPipelines } from '../local/objects.ts';
 import { addFiles, addOutput, type FileOptions } from '../local/options.ts';
 import { preview, type SourcePreview, type Why } from '../local/preview.ts';
 import { setExit, surroundings } from '../local/session.ts';
+import { printableName } from '../printable.ts';
 
 /** How each reason is shown: a sign, and what it says. */
 const WHYS: Readonly<Record<Why, readonly [sign: string, text: string]>> = {
@@ -36,7 +38,7 @@ const isChange = ({ why }: { readonly why: Why }) => why !== 'quarantined';
 
 function planText({ pipeline, sources }: { pipeline: string; sources: readonly SourcePreview[] }): string {
   const lines = sources.flatMap(({ source, items, unchanged, heldDeletes }) => [
-    ...items.map(({ key, why }) => `${WHYS[why][0]} ${key}  ${pc.dim(WHYS[why][1])}`),
+    ...items.map(({ key, why }) => `${WHYS[why][0]} ${printableName(key)}  ${pc.dim(WHYS[why][1])}`),
     `${pc.bold(`${pipeline}/${source}`)}: ${summary(items, unchanged)}`,
     ...(heldDeletes ? ['  the deletes would wait for consent (deleteGuard): --allow-deletes'] : []),
   ]);

@@ -9,6 +9,7 @@ import { addFiles } from '../local/options.ts';
 import { SILENT } from '../local/report.ts';
 import { surroundings } from '../local/session.ts';
 import type { Work } from '../local/work.ts';
+import { printable, printableName } from '../printable.ts';
 import { act } from '../remote/act.ts';
 import { type AskedOptions, asksOperator } from '../remote/asked.ts';
 import { listRemembered } from '../remote/quarantine.ts';
@@ -112,7 +113,7 @@ function listText(items: readonly Listed[]): string {
   return items
     .map(({ source, key, status, failures, losses, error }) => {
       const how = status === 'quarantined' ? `quarantined after ${losses} losses` : `failed ${failures} times`;
-      return `${source}: ${key}: ${how}: ${error}\n`;
+      return `${source}: ${printableName(key)}: ${how}: ${printable(error)}\n`;
     })
     .join('');
 }

@@ -1,6 +1,7 @@
 // Prints what a search found: path, lines, score and the passage.
 import pc from 'picocolors';
 import type { SearchHit } from '../../runner/execute/index.ts';
+import { printable, printableName } from '../printable.ts';
 
 /** Lines of a passage that are printed for people; JSON has all of it. */
 const PASSAGE_LINES_MAX = 8;
@@ -43,7 +44,7 @@ function passageLines(passage: string): string[] {
     .trimEnd()
     .split('\n');
   const cut = lines.slice(0, PASSAGE_LINES_MAX).map((line) => {
-    const plain = line.replaceAll('\t', '  ').replaceAll('\r', '');
+    const plain = printable(line.replaceAll('\t', '  ').replaceAll('\r', ''));
     return plain.length > LINE_WIDTH_MAX ? `${plain.slice(0, LINE_WIDTH_MAX - 1)}…` : plain;
   });
   const more = lines.length - cut.length;
@@ -55,7 +56,8 @@ export function answersText(answers: readonly Answer[]): string {
   if (answers.length === 0) return 'nothing found\n';
   return answers
     .map(({ rank, path, lines, score, passage }) => {
-      const place = lines === undefined ? path : `${path}:${lines.start}-${lines.end}`;
+      const item = printableName(path);
+      const place = lines === undefined ? item : `${item}:${lines.start}-${lines.end}`;
       const head = `${pc.bold(`${rank}. ${place}`)}  ${pc.dim(`score ${score.toFixed(4)}`)}`;
       return [head, ...passageLines(passage).map((line) => `   ${line}`)].map((line) => `${line.trimEnd()}\n`).join('');
     })

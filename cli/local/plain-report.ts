@@ -1,4 +1,5 @@
 // Progress as plain lines, for logs and pipes: a line when something changed, at most every few seconds for each source.
+import { printable, printableName } from '../printable.ts';
 import { amountText, Paces } from './pace.ts';
 import {
   detailText,
@@ -41,11 +42,11 @@ export class PlainReport implements Reporter {
   }
 
   failed({ source, key, message }: FailedItem): void {
-    this.#streams.err(`${source}: ${key}: ${message}\n`);
+    this.#streams.err(`${source}: ${printableName(key)}: ${printable(message)}\n`);
   }
 
   note(message: string): void {
-    this.#streams.err(`${message}\n`);
+    this.#streams.err(`${printable(message)}\n`);
   }
 
   event(): void {}

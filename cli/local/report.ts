@@ -1,6 +1,8 @@
 // What `fairlead dev` says while it works and when an update ends: to a terminal, as plain lines, or as JSON lines.
+
 import type { RunProgress } from '../../runner/execute/index.ts';
 import type { Counts, UpdateProgress, UpdateResult } from '../../runner/protocol/index.ts';
+import { printableName } from '../printable.ts';
 
 /** One source as it stands now. */
 export interface SourceState {
@@ -18,7 +20,7 @@ export function detailText({ runs: [run] }: SourceState): string[] {
   if (run === undefined) return [];
   const { key, done, total, what } = run;
   const amount = [done.toLocaleString('en'), ...(total === undefined ? [] : ['of', total.toLocaleString('en')])];
-  return [`${key}: ${[...amount, ...(what === undefined ? [] : [what])].join(' ')}`];
+  return [`${printableName(key)}: ${[...amount, ...(what === undefined ? [] : [what])].join(' ')}`];
 }
 
 /** An update that ended. */
@@ -88,7 +90,7 @@ export function durationText(ms: number): string {
 /** `repo: Succeeded in 4.2 s: …` */
 export function endedText(update: EndedUpdate): string {
   const what = update.source ?? 'pipeline';
-  const of = update.kind === 'key' ? `${what} ${update.key}` : what;
+  const of = update.kind === 'key' ? `${what} ${printableName(update.key ?? '')}` : what;
   const message = update.message === undefined ? '' : `\n  ${update.message}`;
   return `${of}: ${update.result} in ${durationText(update.durationMs)}: ${countsText(update.counts)}${message}`;
 }

@@ -1,5 +1,7 @@
 // Progress on a terminal: one line for each source with a bar, redrawn in place on standard error.
+
 import pc from 'picocolors';
+import { printable, printableName } from '../printable.ts';
 import { amountText, Paces } from './pace.ts';
 import {
   detailText,
@@ -56,11 +58,11 @@ export class TerminalReport implements Reporter {
   }
 
   failed({ source, key, message }: FailedItem): void {
-    this.#above(() => this.#terminal.err(`${pc.red(`${source}: ${key}`)}: ${message}\n`));
+    this.#above(() => this.#terminal.err(`${pc.red(`${source}: ${printableName(key)}`)}: ${printable(message)}\n`));
   }
 
   note(message: string): void {
-    this.#above(() => this.#terminal.err(`${message}\n`));
+    this.#above(() => this.#terminal.err(`${printable(message)}\n`));
   }
 
   event(): void {}

@@ -1,6 +1,7 @@
 // What `fairlead dev` says: bars on a terminal, plain lines elsewhere, JSON lines for programs.
 import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
+import { answersOf, answersText } from '../../cli/local/answers.ts';
 import { JsonReport } from '../../cli/local/json-report.ts';
 import { PlainReport } from '../../cli/local/plain-report.ts';
 import { Rate } from '../../cli/local/rate.ts';
@@ -132,4 +133,19 @@ test('JSON is one object a line, with the update whole', () => {
 
 test('times are said as people say them', () => {
   expect([320, 4_230, 185_000, 7_800_000].map(durationText)).toEqual(['320 ms', '4.2 s', '3 min 5 s', '2 h 10 min']);
+});
+
+test('names and text of items cannot move the cursor or change the terminal', () => {
+  const hit = {
+    source: 'repo',
+    key: 'a\u001B]0;title\u0007\n.md',
+    score: 1,
+    element: { text: 'one\u001B[2Jtwo\n\tthree' },
+  };
+  const text = answersText(answersOf([hit], 'index'));
+  expect(text).toMatch(/1\. a\uFFFD\]0;title\uFFFD\uFFFD\.md/);
+  expect(text).toMatch(/one\uFFFD\[2Jtwo\n {5}three\n$/);
+  const to = streams();
+  new PlainReport(to).failed({ source: 'repo', key: 'b\n.md', message: 'said \u001B[31mred' });
+  expect(to.written.err).toBe('repo: b\uFFFD.md: said \uFFFD[31mred\n');
 });
