@@ -2,10 +2,11 @@
 
 import { type AssembleOptions, type Assembly, assemble, openSources } from '../../runner/assemble/index.ts';
 import { type Clock, systemClock } from '../../runner/clock.ts';
-import { NothingIndexed } from '../../runner/database/index.ts';
+import { NothingIndexed, sqliteAdvice } from '../../runner/database/index.ts';
 import type { ReadSecret } from '../../runner/secrets.ts';
 import { type Holder, StateInUseError } from '../../runner/state/index.ts';
 import { CommandError } from '../exit.ts';
+import { systemFailure } from '../system-failure.ts';
 import { type PipelineObjects, sourceFolder } from './objects.ts';
 import { type Environment, resolveSecret } from './secrets.ts';
 import { type Waiting, whenFree } from './shared-state.ts';
@@ -70,7 +71,10 @@ export function secretsOf({ secrets }: PipelineObjects, environment: Environment
 export function forPeople(error: unknown, label: string): unknown {
   if (error instanceof CommandError) return error;
   if (error instanceof StateInUseError) return new CommandError(error.message);
+  const advice = sqliteAdvice(error);
   if (error instanceof Error && ['StepError', 'TargetRefused', 'Error'].includes(error.name))
-    return new CommandError(`Pipeline ${label}: ${error.message}`);
+    return new CommandError(
+      `Pipeline ${label}: ${systemFailure(error) ?? error.message}${advice === undefined ? '' : ` (the file of its state or of a target: ${advice})`}`,
+    );
   return error;
 }

@@ -3,10 +3,12 @@
 //       the last commits, never tear one.
 //   Q2. Everything runs synchronously: a transaction is one turn of the event loop, so no two of them interleave.
 //   Q3. A read-only connection never blocks the writer and is never blocked by it, and leaves no file behind.
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { pathToFileURL } from 'node:url';
 import { load as loadVectorFunctions } from 'sqlite-vec';
 import { NothingIndexed } from './nothing-indexed.ts';
+import { CANNOT_OPEN, READ_ONLY, sqliteAdvice, sqliteCode } from './sqlite-failure.ts';
 
 export interface SqliteOptions {
   readonly file: string;
@@ -34,7 +36,9 @@ export class Sqlite {
     this.file = options.file;
     this.readOnly = options.readOnly ?? false;
     this.#madeLog = this.readOnly && !existsSync(`${this.file}-wal`);
-    this.#database = explained(this.file, this.readOnly, () => open(this.file, this.readOnly));
+    this.#database = explained(this.file, this.readOnly, () =>
+      this.readOnly ? openToRead(this.file) : open(this.file, false),
+    );
   }
 
   /** The prepared statement of this text; rows come as arrays, in the order of the columns. */
@@ -111,7 +115,21 @@ function removeEmptyLog(file: string): void {
   }
 }
 
-function open(file: string, readOnly: boolean): DatabaseSync {
+/** Reading needs a log beside the file. Where none can be made (a volume that is read-only) and none is left, the file is read as it stands. */
+function openToRead(file: string): DatabaseSync {
+  try {
+    return open(file, true);
+  } catch (error) {
+    const code = sqliteCode(error);
+    const isWhole = (statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) === 0;
+    if ((code !== READ_ONLY && code !== CANNOT_OPEN) || !isWhole) throw error;
+    const asItStands = pathToFileURL(file);
+    asItStands.searchParams.set('immutable', '1');
+    return open(asItStands, true);
+  }
+}
+
+function open(file: string | URL, readOnly: boolean): DatabaseSync {
   const database = new DatabaseSync(file, {
     allowExtension: true,
     readOnly,
@@ -142,7 +160,8 @@ export function explained<T>(file: string, readOnly: boolean, body: () => T): T 
     const { message } = error as Error;
     if (message === 'file is not a database')
       throw new Error(`${file} is not a SQLite file: name another file, or move it away`, { cause: error });
-    throw new Error(`the file ${file} cannot be opened: ${message} (is its folder there, and writable?)`, {
+    const advice = sqliteAdvice(error);
+    throw new Error(`the file ${file} cannot be opened: ${message}${advice === undefined ? '' : ` (${advice})`}`, {
       cause: error,
     });
   }

@@ -1,5 +1,5 @@
 // The embedded state passes the contract, and keeps the promises that only a file and its lock can break.
-import { writeFileSync } from 'node:fs';
+import { truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, test } from 'vitest';
@@ -87,6 +87,18 @@ describe('one writer for each file', () => {
     other.close();
     expect(await refusal('other.db')).toMatch(/other\.db holds tables that are not Fairlead's \(work\)/);
     expect(await refusal('other.db', true)).toMatch(/holds no state/);
+  });
+
+  test('a state that is damaged says so and what to do, and one that breaks while it is open still lets go of its file', async () => {
+    const file = newFile();
+    const broken = state(file);
+    await broken.open('next');
+    const other = new DatabaseSync(file);
+    other.exec('DROP TABLE fairlead_state');
+    other.close();
+    await broken.close();
+    truncateSync(file, 10_000);
+    await expect(state(file).open('next')).rejects.toThrow(/state\.db cannot be opened.*it is damaged: .* delete it/);
   });
 
   test('a state of a newer Fairlead is refused with both versions', async () => {

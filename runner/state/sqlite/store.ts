@@ -127,11 +127,16 @@ export class SqliteState implements StateStore {
 
   async close(): Promise<void> {
     const database = this.#parts?.database;
-    if (database !== undefined && !database.readOnly) setMeta(database, 'closedAtMs', this.#ticks.lastMs);
-    database?.close();
-    this.#parts = undefined;
-    this.#lock?.release();
-    this.#lock = undefined;
+    try {
+      if (database !== undefined && !database.readOnly) setMeta(database, 'closedAtMs', this.#ticks.lastMs);
+    } catch {
+      // A disk that is full or gone must not keep the state open; only a clock that goes back later could miss this time.
+    } finally {
+      database?.close();
+      this.#parts = undefined;
+      this.#lock?.release();
+      this.#lock = undefined;
+    }
   }
 
   /** Identity of this state, for targets: a state that was lost and made anew has another one. */
