@@ -3,6 +3,7 @@ import { setInterval } from 'node:timers';
 import type { Telemetry } from '../../operator/telemetry/index.ts';
 import { systemClock } from '../../runner/clock.ts';
 import { CommandError, EXIT, type ExitName } from '../exit.ts';
+import { guardOutput } from '../guard.ts';
 import { standardInput } from '../standard-input.ts';
 import { JsonReport } from './json-report.ts';
 import type { PipelineObjects, Surroundings } from './objects.ts';
@@ -62,6 +63,9 @@ export class Session {
     const traces = await openTraces(process.env, this.reporter, stays);
     const follow = traces && ((pipeline: string) => traces.telemetry.follow(pipeline));
     const options = { ...this.#options(), stays, ...(follow && { follow }) };
+    const unguard = guardOutput(process, (text) =>
+      this.#pipelines.reduce((said, { assembly }) => assembly.hide(said), text),
+    );
     try {
       for (const one of objects) await this.#open(one, options);
       await work(this.#pipelines, traces?.telemetry);
@@ -71,6 +75,7 @@ export class Session {
       await traces?.close();
       for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, onSignal);
       this.reporter.close();
+      unguard();
     }
     if (this.#lost !== undefined) throw new CommandError(this.#lost);
   }

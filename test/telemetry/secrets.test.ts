@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { UpdateRecord } from '../../operator/host/index.ts';
 import { updateNote } from '../../operator/reconcile/index.ts';
+import { SIGNATURE_HEADER, signatureOf, TIME_HEADER } from '../../runner/sources/index.ts';
 import { command, type RunningCommand, startCommand } from '../support/command.ts';
 import { eventually } from '../support/eventually.ts';
 import { temporaryFolder } from '../support/temporary.ts';
@@ -151,4 +152,29 @@ describe('planted secrets', () => {
     const { stdout, stderr } = await command(['plan', '-f', planted.docs], { cwd: folder, env: planted.env });
     expect(shownIn(stdout + stderr)).toEqual([]);
   }, 60_000);
+
+  test('show nowhere in what fairlead dev says, nor in its answers to those who push', async () => {
+    const args = ['dev', '-f', planted.docs, '--watch', '--api', 'off', '--push-address', '127.0.0.1:0'];
+    const dev = startCommand(args, { cwd: folder, env: planted.env });
+    running.push(dev);
+    const [, url] = await dev.sees(/(http:\/\/127\.0\.0\.1:\d+)\S*\/push\//);
+    const body = Buffer.from('{"items":[{"key":"embed.txt","text":"pushed"}]}');
+    const post = async (signatureAt: (seconds: number) => string) => {
+      const seconds = Math.floor(Date.now() / 1000);
+      const headers = { [TIME_HEADER]: `${seconds}`, [SIGNATURE_HEADER]: signatureAt(seconds) };
+      const answer = await fetch(`${url}/push/default/hook`, { method: 'POST', headers, body });
+      return { status: answer.status, said: await answer.text() };
+    };
+    const wrong = await post(() => `v1=${secretOf('push')}`);
+    const right = await post((seconds) => signatureOf(secretOf('push'), seconds, body));
+    expect([wrong.status, right.status]).toEqual([401, 202]);
+    await dev.sees(/PLANTED_TOKEN/);
+    dev.process.kill('SIGTERM');
+    await dev.sees(/stopping/);
+    dev.process.kill('SIGTERM'); // a far side that never answers is not waited for
+    const { stdout, stderr } = await dev.done;
+    expect(stdout + stderr, 'failures are told').toContain('***');
+    expect(stdout, 'user code printed').toContain('PLANTED_TOKEN');
+    expect(shownIn([wrong.said, right.said, stdout, stderr].join('\n'))).toEqual([]);
+  }, 90_000);
 });
