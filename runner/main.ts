@@ -3,7 +3,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { liveSourceSpec, type PipelineSpec, pipelineSpec } from '../crds/schema/index.ts';
-import { type Assembly, assemble } from './assemble/index.ts';
+import { type Assembly, assemble, openingReason, type Part } from './assemble/index.ts';
 import { systemClock } from './clock.ts';
 import { Engine } from './execute/index.ts';
 import type { ReadSecret } from './secrets.ts';
@@ -77,6 +77,7 @@ class Serving {
   readonly #connection: Connection;
   readonly #engine = new DeferredEngine();
   #assembly: Promise<Assembly> | undefined;
+  #opening: Part | undefined;
   /** What the specs said that the parts were opened for. */
   #specsText: string | undefined;
   #epoch = 0;
@@ -151,7 +152,8 @@ class Serving {
         const why = error instanceof Error ? error.message : String(error);
         this.#options.log(why);
         this.#connection.session.abandon(why);
-        this.#fail(new RunnerFailed(why));
+        const reason = openingReason(error, this.#opening);
+        this.#fail(new RunnerFailed(reason === undefined ? why : `${reason}: ${why}`));
       },
     );
   }
@@ -185,6 +187,9 @@ class Serving {
       secret,
       epoch: this.#epoch,
       ignoreClasses: false,
+      opening: (part) => {
+        this.#opening = part;
+      },
     });
   }
 

@@ -42,7 +42,6 @@ export const REASONS = {
   WaitingForRunner: 'Runs wait, and no runner of their class has room or is there.',
   BackoffAfterFailure: 'The next attempt waits after a failure; status.failures says until when.',
   DependencyNotReady: 'The Pipeline that the LiveSource names is not ready.',
-  LeaderChanging: 'Another operator is taking over.',
   // Runner pods.
   RunnersStarting: 'Pods of runners are starting.',
   ScaledToZero: 'No runner is needed now.',
@@ -55,10 +54,8 @@ export const REASONS = {
   WaitingForCards: 'The cards that runner pods need are held by others.',
   // The spec.
   InvalidSpec: 'The spec breaks a rule that the API server did not check.',
-  InvalidGraph: 'Names in the spec refer to each other in a circle.',
   PipelineNotFound: 'There is no Pipeline of the name that pipelineRef has.',
   SecretNotFound: 'A Secret, or a key in it, is not there.',
-  UnsupportedValue: 'The object has a value that this operator does not know; it is newer than the operator.',
   // Sources, targets, state.
   SourceUnreachable: 'The source does not answer.',
   SourceRefused: 'The source refuses: credentials or rights.',

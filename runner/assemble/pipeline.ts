@@ -23,6 +23,7 @@ export interface AssembleOptions {
   readonly secret: ReadSecret;
   readonly epoch: number | 'next';
   readonly onLost?: StoreOptions['onLost'];
+  readonly opening?: StoreOptions['opening'];
   readonly readOnly?: boolean;
   /** One process stands for all classes of runner. */
   readonly ignoreClasses?: boolean;
@@ -76,10 +77,19 @@ class Opened {
 }
 
 async function assembleInto(open: Opened, options: AssembleOptions): Promise<Omit<Assembly, 'hide'>> {
-  const { pipeline, spec, folders, clock, secret, epoch, onLost, threads } = options;
+  const { pipeline, spec, folders, clock, secret, epoch, onLost, opening, threads } = options;
   const readOnly = options.readOnly ?? false;
   const stores = open.add(
-    await openStores(spec, { pipeline, folders, clock, secret, readOnly, epoch, ...(onLost && { onLost }) }),
+    await openStores(spec, {
+      pipeline,
+      folders,
+      clock,
+      secret,
+      readOnly,
+      epoch,
+      ...(onLost && { onLost }),
+      ...(opening && { opening }),
+    }),
   );
   const steps = open.add(
     openStepHost({ clock, secret, baseDir: folders.base, ...(threads !== undefined && { threads }) }),

@@ -6,12 +6,15 @@ import { NothingIndexed } from '../database/index.ts';
 import type { StateStore, Target } from '../execute/index.ts';
 import { type Holder, PostgresState, SqliteState } from '../state/index.ts';
 import { stateFile } from './names.ts';
+import type { Part } from './opening.ts';
 import { type MadeTarget, TargetMaker, type TargetOptions } from './targets.ts';
 import { UnmadeTarget } from './unmade-target.ts';
 
 export interface StoreOptions extends TargetOptions {
   /** Leadership epoch; `next` where nobody else leads. */
   readonly epoch: number | 'next';
+  /** Told what is opened next, for whoever says why it failed. */
+  readonly opening?: (part: Part) => void;
   /** Where nobody else leads: the shared state is held by this process alone, and this is called once it is lost to another one. */
   readonly onLost?: (holder: Holder | undefined) => void;
 }
@@ -34,6 +37,7 @@ export async function openStores(spec: PipelineSpec, options: StoreOptions): Pro
   const maker = new TargetMaker(spec, options, url);
   const shared = await maker.shared();
   const state = await makeState(spec, options, url, shared);
+  options.opening?.('state');
   const epoch = await state.open(options.epoch);
   const opened: Target[] = [];
   const close = async () => {
@@ -44,6 +48,7 @@ export async function openStores(spec: PipelineSpec, options: StoreOptions): Pro
     const stateId = await state.stateId();
     for (const one of spec.targets)
       opened.push(shared.find(({ target }) => target.name === one.name)?.target ?? (await maker.own(one, stateId)));
+    options.opening?.('target');
     const prepared = await prepareAll(opened, options.readOnly);
     const those = (how: Prepared) => prepared.flatMap((it) => (it.how === how ? [it.target] : []));
     return {

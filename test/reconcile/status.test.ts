@@ -64,8 +64,8 @@ const PIPELINES: Record<string, { picture: PipelinePicture; want: Record<string,
     picture: { ...PIPELINE, refusal: { reason: 'InvalidSpec', message: 'spec.x: no' } },
     want: { Ready: 'False InvalidSpec', Accepted: 'False InvalidSpec', Stalled: 'True InvalidSpec' },
   },
-  'pods that start': {
-    picture: { ...PIPELINE, runners: [{ name: 'cpu', desired: 2, ready: 1, draining: 0 }] },
+  'pods that start for the first time': {
+    picture: { ...PIPELINE, runners: [{ name: 'cpu', desired: 2, ready: 0, draining: 0 }] },
     want: { Ready: 'False RunnersStarting', RunnersAvailable: 'False RunnersStarting' },
   },
   'a class whose image cannot be pulled': {
@@ -135,6 +135,50 @@ function withoutCycle(changes: Partial<LiveSourcePicture>): LiveSourcePicture {
   return { ...rest, ...changes };
 }
 
+test('S4: runners that are added, or come back from zero, take no readiness away', () => {
+  const starting = (desired: number, ready: number): PipelinePicture => ({
+    ...PIPELINE,
+    runners: [{ name: 'default', desired, ready, draining: 0 }],
+  });
+  const of = (picture: PipelinePicture, previous?: ReturnType<typeof pipelineStatus>) =>
+    short(pipelineStatus(picture, previous as never, AT_MS).conditions);
+  expect(of(starting(3, 1))).toMatchObject({ Ready: 'True Ready', RunnersAvailable: 'False RunnersStarting' });
+  expect(of(starting(1, 0))).toMatchObject({ Ready: 'False RunnersStarting' });
+  const slept = pipelineStatus(starting(0, 0), undefined, AT_MS);
+  expect(of(starting(1, 0), slept)).toMatchObject({ Ready: 'True Ready', RunnersAvailable: 'False RunnersStarting' });
+});
+
+test('S3: Reconciling stands while an edit is carried out, by its update and pod by pod, and then is gone', () => {
+  const conditions = (picture: PipelinePicture) => short(pipelineStatus(picture, undefined, AT_MS).conditions);
+  const runners = [{ name: 'default', desired: 2, ready: 2, draining: 1, outdated: 1 }];
+  expect(conditions({ ...PIPELINE, updates: [{ ...runningUpdate, trigger: 'edit' }] })).toMatchObject({
+    Reconciling: 'True UpdateRunning',
+  });
+  expect(conditions({ ...PIPELINE, runners })).toMatchObject({ Reconciling: 'True RunnersStarting' });
+  expect(conditions({ ...PIPELINE, updates: [runningUpdate] })).not.toHaveProperty('Reconciling');
+  expect(
+    short(
+      liveSourceStatus({ ...SOURCE, updates: [{ ...runningUpdate, trigger: 'edit' }] }, undefined, AT_MS).conditions,
+    ),
+  ).toMatchObject({
+    Reconciling: 'True UpdateRunning',
+  });
+});
+
+test('a target that refuses, or a state that another process holds, is said by the runner that could not begin', () => {
+  const picture = (reason: 'TargetRefused' | 'TargetUnreachable'): PipelinePicture => ({
+    ...PIPELINE,
+    runners: [
+      { name: 'default', desired: 1, ready: 0, draining: 0, trouble: { reason, message: 'pod a: table rows' } },
+    ],
+  });
+  const of = (reason: 'TargetRefused' | 'TargetUnreachable') =>
+    short(pipelineStatus(picture(reason), undefined, AT_MS).conditions);
+  expect(of('TargetRefused')).toMatchObject({ Ready: 'False TargetRefused', Stalled: 'True TargetRefused' });
+  expect(of('TargetUnreachable')).toMatchObject({ Ready: 'False TargetUnreachable' });
+  expect(of('TargetUnreachable')).not.toHaveProperty('Stalled');
+});
+
 describe('the status of a Pipeline', () => {
   for (const [name, { picture, want }] of Object.entries(PIPELINES))
     test(name, () => expect(short(pipelineStatus(picture, undefined, AT_MS).conditions)).toMatchObject(want));
@@ -146,7 +190,7 @@ describe('the status of a LiveSource', () => {
 });
 
 test('S1: lastTransitionTime moves when a condition flips, not when its reason or message changes', () => {
-  const starting = { name: 'cpu', desired: 2, ready: 1, draining: 0 };
+  const starting = { name: 'cpu', desired: 2, ready: 0, draining: 0 };
   const first = pipelineStatus({ ...PIPELINE, runners: [starting] }, undefined, AT_MS);
   const trouble = { reason: 'Unschedulable', message: 'no node' } as const;
   const second = pipelineStatus({ ...PIPELINE, runners: [{ ...starting, trouble }] }, first, AT_MS + 60_000);
@@ -163,7 +207,7 @@ test('S2: nothing ticks: the same picture an hour later gives the same status', 
 test('S3: Stalled stands only while it is true', () => {
   const types = (picture: PipelinePicture) => Object.keys(short(pipelineStatus(picture, undefined, AT_MS).conditions));
   expect(types(PIPELINE)).not.toContain('Stalled');
-  expect(types({ ...PIPELINE, refusal: { reason: 'InvalidGraph', message: 'a circle' } })).toContain('Stalled');
+  expect(types({ ...PIPELINE, refusal: { reason: 'InvalidSpec', message: 'a circle' } })).toContain('Stalled');
 });
 
 test('a status with a million items and ten updates of long messages fits, and the schema takes it', () => {

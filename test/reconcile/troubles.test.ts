@@ -101,6 +101,37 @@ const CASES: Readonly<Record<string, { pod: PodObject; want: string | undefined;
     want: 'RunnerCrashLooping',
     says: 'it is replaced',
   },
+  'a runner that ended with the reason why it could not begin': {
+    pod: podOf({
+      phase: 'Running',
+      containerStatuses: [
+        container({
+          state: { waiting: { reason: 'CrashLoopBackOff' } },
+          lastState: {
+            terminated: {
+              reason: 'Error',
+              exitCode: 1,
+              message: '{"level":"info"}\nTargetRefused: target rows: table public.rows was not made by Fairlead\n',
+            },
+          },
+        }),
+      ],
+    }),
+    want: 'TargetRefused',
+    says: 'table public.rows was not made by Fairlead',
+  },
+  'a runner that runs again after it could not begin': {
+    pod: podOf({
+      phase: 'Running',
+      containerStatuses: [
+        container({
+          state: {},
+          lastState: { terminated: { reason: 'Error', exitCode: 1, message: 'StateHeld: by a' } },
+        }),
+      ],
+    }),
+    want: undefined,
+  },
 };
 
 describe('the trouble of a runner pod', () => {

@@ -47,6 +47,8 @@ export interface ClassState {
   readonly desired: number;
   readonly ready: number;
   readonly draining: number;
+  /** Pods of an earlier template. */
+  readonly outdated: number;
   readonly trouble?: Trouble;
 }
 
@@ -127,6 +129,7 @@ export class RunnerKeeper {
     const trouble = await this.#carryOut(kept, runner, plan, { refusal, mark, pods, backoff: backoff.state }, signal);
     const connected = views.filter(({ runner: view }) => view !== undefined && !view.isDraining).length;
     const draining = views.filter(({ runner: view, isDeleting }) => isDeleting || view?.isDraining).length;
+    const outdated = views.filter((view) => view.fingerprint !== mark).length;
     const ready = Math.min(connected, plan.desired);
     // Fewer than it would like is its fair share, and no trouble.
     const isShort = plan.desired === 0 && plan.wanted > 0 && allowance !== undefined;
@@ -138,6 +141,7 @@ export class RunnerKeeper {
         desired: plan.desired,
         ready,
         draining,
+        outdated,
         ...(shown !== undefined && { trouble: shown }),
       },
       lookAgainAtMs: earliest(

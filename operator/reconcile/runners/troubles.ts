@@ -1,4 +1,5 @@
 // Why a runner pod is not at work, in the documented reasons. Pure: a pod in, a trouble or nothing out.
+import type { ConditionReason } from '../../../crds/schema/index.ts';
 import type { ContainerStatus, PodObject } from '../ports.ts';
 import type { Trouble } from '../status/picture.ts';
 
@@ -38,6 +39,8 @@ function unschedulable(pod: PodObject): Trouble | undefined {
 function containerTrouble(pod: PodObject): Trouble | undefined {
   for (const container of statuses(pod)) {
     const { reason = '', message } = container.state?.waiting ?? {};
+    const reported = reportedBy(container);
+    if (reported !== undefined) return { reason: reported.reason, message: named(pod, reported.message) };
     const details = message === undefined ? reason : `${reason}: ${message}`;
     if (IMAGE_REASONS.has(reason)) return { reason: 'ImagePullFailed', message: named(pod, details) };
     if (reason === 'CreateContainerConfigError' || reason === 'CreateContainerError')
@@ -59,6 +62,17 @@ function slowVolumes(pod: PodObject, nowMs: number): Trouble | undefined {
   const text =
     'its container is not made; a Secret or claim that it mounts may be missing (kubectl describe pod tells)';
   return { reason: 'SecretNotFound', message: named(pod, text) };
+}
+
+/** What a runner says of itself when it ends because its Pipeline could not be opened (runner/assemble/opening.ts). */
+const REPORTED = /^(TargetRefused|TargetUnreachable|StateHeld|StateUnreachable): (.+)$/m;
+
+/** The last words of a container that is down; one that runs again is given another chance. */
+function reportedBy({ state, lastState }: ContainerStatus): Trouble | undefined {
+  if (state?.waiting === undefined && state?.terminated === undefined) return undefined;
+  const { message = '' } = state.terminated ?? lastState?.terminated ?? {};
+  const [, reason, text = ''] = REPORTED.exec(message) ?? [];
+  return reason === undefined ? undefined : { reason: reason as ConditionReason, message: text };
 }
 
 const outOfMemory = (pod: PodObject): Trouble => ({

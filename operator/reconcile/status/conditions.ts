@@ -2,6 +2,7 @@
 //   S1. `lastTransitionTime` changes exactly when `status` does; a new reason or message alone keeps it.
 //   S2. The order is that of the table, so that equal pictures give equal text and nothing is written for nothing.
 //   S3. `Reconciling` and `Stalled` stand only while they are true; all others stand from first sight.
+//   S4. Runners that are added, or come back from zero, take no readiness away: a Pipeline that was ready stays so while they start.
 import type { Condition, ConditionReason } from '../../../crds/schema/index.ts';
 import { STATUS_MESSAGE_MAX } from '../../../crds/schema/index.ts';
 import type { CommonPicture, LiveSourcePicture, PipelinePicture, Trouble } from './picture.ts';
@@ -21,14 +22,16 @@ export function pipelineConditions(
   previous: readonly Condition[],
   nowMs: number,
 ): Condition[] {
-  const stalled = picture.refusal ?? stalling(picture.trouble);
+  const stalled = picture.refusal ?? stalling(picture.trouble) ?? stalling(troubleOfRunners(picture));
+  const wasReady = previous.some(({ type, status }) => type === 'Ready' && status === 'True');
   return dated(
     {
-      Ready: pipelineReady(picture),
+      Ready: pipelineReady(picture, wasReady),
       Accepted: accepted(picture),
       RunnersAvailable: runnersAvailable(picture),
       Progressing: progressing(picture),
       Suspended: suspended(picture),
+      ...reconciling(picture, picture.runners),
       ...(stalled && { Stalled: yes(stalled.reason, stalled.message) }),
     },
     picture.generation,
@@ -52,6 +55,7 @@ export function liveSourceConditions(
       Synced: synced(picture),
       Degraded: degraded(picture),
       Suspended: suspended(picture),
+      ...reconciling(picture, []),
       ...(stalled && { Stalled: yes(stalled.reason, stalled.message) }),
     },
     picture.generation,
@@ -69,6 +73,20 @@ function accepted({ refusal }: CommonPicture): Claim {
 function suspended({ isSuspended }: CommonPicture): Claim {
   if (isSuspended) return yes('Suspended', 'suspend is true: no run starts. Set it to false to go on.');
   return { status: 'False', reason: 'NotSuspended', message: 'suspend is false.' };
+}
+
+/** A change of the spec is being carried out: items by their fingerprints, pods one by one. */
+function reconciling(
+  { updates }: CommonPicture,
+  runners: PipelinePicture['runners'],
+): { readonly Reconciling?: Claim } {
+  const edit = updates.find(({ trigger, result }) => trigger === 'edit' && result === 'Running');
+  if (edit !== undefined)
+    return { Reconciling: yes('UpdateRunning', `Update ${edit.name} brings items to what the spec says now.`) };
+  const replaced = runners.find(({ outdated = 0 }) => outdated > 0);
+  if (replaced === undefined) return {};
+  const message = `Class ${replaced.name}: pods are replaced one by one by those of the new template.`;
+  return { Reconciling: yes('RunnersStarting', message) };
 }
 
 /** Reasons that only a person can end. */
@@ -99,20 +117,32 @@ export function waitingReason({ waitingFor }: CommonPicture): Trouble | undefine
 
 // ---- Pipeline ------------------------------------------------------------------------------------------------------
 
-function pipelineReady(picture: PipelinePicture): Claim {
+/** S4. */
+function pipelineReady(picture: PipelinePicture, wasReady: boolean): Claim {
   if (picture.isDeleting) return no(DELETING);
   if (picture.refusal) return no(picture.refusal);
   if (picture.isSuspended) return no({ reason: 'Suspended', message: 'suspend is true: no run starts.' });
   if (picture.trouble) return no(picture.trouble);
   const runners = runnersAvailable(picture);
-  if (runners.status === 'False') return runners;
+  const isOnlyStarting = runners.reason === 'RunnersStarting';
+  if (runners.status === 'False' && !(isOnlyStarting && (wasReady || canWork(picture)))) return runners;
   return yes('Ready', 'The index can follow its sources.');
 }
 
-function runnersAvailable({ runners }: PipelinePicture): Claim {
-  for (const { name, trouble } of runners) {
-    if (trouble !== undefined) return no({ reason: trouble.reason, message: `Class ${name}: ${trouble.message}` });
-  }
+/** Every class that is needed has a runner. */
+const canWork = ({ runners }: PipelinePicture): boolean =>
+  runners.every(({ desired, ready }) => desired === 0 || ready > 0);
+
+function troubleOfRunners({ runners }: PipelinePicture): Trouble | undefined {
+  for (const { name, trouble } of runners)
+    if (trouble !== undefined) return { reason: trouble.reason, message: `Class ${name}: ${trouble.message}` };
+  return undefined;
+}
+
+function runnersAvailable(picture: PipelinePicture): Claim {
+  const { runners } = picture;
+  const trouble = troubleOfRunners(picture);
+  if (trouble !== undefined) return no(trouble);
   const starting = runners.find(({ desired, ready }) => ready < desired);
   if (starting !== undefined)
     return no({ reason: 'RunnersStarting', message: `Class ${starting.name}: pods of runners are starting.` });

@@ -57,6 +57,8 @@ export interface PipelinePicture extends CommonPicture {
     readonly desired: number;
     readonly ready: number;
     readonly draining: number;
+    /** Pods of an earlier template. */
+    readonly outdated?: number;
     /** Why pods of the class are not there. */
     readonly trouble?: Trouble;
   }[];
