@@ -119,6 +119,11 @@ describe('runner pods of a class', () => {
     expect(named(planClass(pictureOf({ pods: halfway, executing: 15 }))).drains).toEqual([]);
     const starting = [pods[0]!, { ...podOf(1), runner: undefined } as unknown as RunnerPodView];
     expect(named(planClass(pictureOf({ pods: starting, executing: 15 }))).drains).toEqual([]);
+    const between = { pods: [pods[0]!], executing: 15 }; // the first is gone, the one in its place is not made yet
+    expect(named(planClass(pictureOf(between))).drains).toEqual([]);
+    expect(named(planClass(pictureOf({ ...between, createNotBeforeMs: NOW_MS + 10 }))).drains, 'none is taken').toEqual(
+      [0],
+    );
   });
 
   test('P4: an outdated pod that never connected goes at once: a broken template must not block its own repair', () => {

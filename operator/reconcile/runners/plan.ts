@@ -108,7 +108,8 @@ interface Leavers {
 
 function leavers(picture: ClassPicture, alive: readonly RunnerPodView[], desired: number): Leavers {
   const leaving = new Map<RunnerPodView, Why>(alive.filter(isGoing).map((pod) => [pod, 'surplus']));
-  for (const { pod, why } of [...outdated(picture, alive), ...surplus(picture, alive, desired)]) leaving.set(pod, why);
+  for (const { pod, why } of [...outdated(picture, alive, desired), ...surplus(picture, alive, desired)])
+    leaving.set(pod, why);
   const pods = [...leaving.keys()];
   return {
     count: pods.length,
@@ -135,9 +136,14 @@ function surplus(picture: ClassPicture, alive: readonly RunnerPodView[], desired
     .map((pod) => ({ pod, why: isBusy(pod) || mustGo ? ('surplus' as const) : ('idle' as const) }));
 }
 
-/** P4: at most one outdated pod at a time, and only while the class is whole. */
-function outdated({ fingerprint, pods }: ClassPicture, alive: readonly RunnerPodView[]) {
-  const isWhole = pods.every((pod) => pod.runner !== undefined && !pod.isDeleting && !isGoing(pod));
+/** P4: at most one outdated pod at a time, and only while the class is whole, or as whole as a refusal to make more lets it be. */
+function outdated(
+  { fingerprint, pods, createNotBeforeMs }: ClassPicture,
+  alive: readonly RunnerPodView[],
+  desired: number,
+) {
+  const isAllThere = pods.length >= desired || createNotBeforeMs !== undefined;
+  const isWhole = isAllThere && pods.every((pod) => pod.runner !== undefined && !pod.isDeleting && !isGoing(pod));
   const old = alive.filter((pod) => pod.fingerprint !== fingerprint);
   const unstarted = old.filter((pod) => pod.runner === undefined); // nothing is lost with them
   const next = isWhole
