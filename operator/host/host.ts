@@ -139,6 +139,11 @@ export class PipelineHost {
     options.follower?.attach(this);
   }
 
+  /** Every runner of an earlier operator has reported or is known to be gone. */
+  get isSettled(): boolean {
+    return this.dispatcher.isSettled;
+  }
+
   /** Begins, once the runners that an earlier operator had are expected (H6). Call it once. */
   start(): void {
     if (!this.dispatcher.isSettled) {

@@ -131,6 +131,17 @@ describe('runner pods of a class', () => {
     expect(named(planClass(pictureOf({ pods: [stuck], waiting: 1 }))).deletes).toEqual(['0 outdated']);
   });
 
+  test('P2, P4: after a take-over, outdated or surplus pods that run and have not reported stay until they do', () => {
+    const silent = [0, 1].map((ordinal) => {
+      const { runner: _, ...pod } = podOf(ordinal, { fingerprint: 'old', isAwaited: true });
+      return pod;
+    });
+    expect(named(planClass(pictureOf({ pods: silent })))).toEqual(nothing);
+    expect(named(planClass(pictureOf({ pods: silent, isSuspended: true })))).toEqual(nothing);
+    const reported = silent.map((pod) => ({ ...pod, isAwaited: false, ...busy(3) }));
+    expect(named(planClass(pictureOf({ pods: reported, executing: 6 }))).drains).toEqual([0]);
+  });
+
   test('P5: a Failed pod is deleted, and the next is made only after the back-off', () => {
     const { runner: _, ...failed } = podOf(0, { phase: 'Failed' });
     const plan = planClass(pictureOf({ pods: [failed], waiting: 1, createNotBeforeMs: NOW_MS + 10 }));

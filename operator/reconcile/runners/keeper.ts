@@ -182,6 +182,7 @@ export class RunnerKeeper {
         fingerprint: metadata.annotations?.[FINGERPRINT] ?? '',
         phase: (status?.phase ?? 'Pending') as RunnerPodView['phase'],
         isDeleting: this.#expectations.isBeingDeleted(owner, pod),
+        isAwaited: isAwaited(host, pod),
         ...(runner !== undefined && {
           runner: {
             executing: runner.runs,
@@ -309,7 +310,7 @@ export class RunnerKeeper {
       if (known.has(runnerClass) || this.#expectations.isBeingDeleted(owner, pod)) continue;
       const runner = kept.host.runner(pod.metadata.name);
       kept.host.drainPod(pod.metadata.name);
-      if (runner !== undefined && !runner.isDrained) continue;
+      if (isAwaited(kept.host, pod) || (runner !== undefined && !runner.isDrained)) continue;
       this.#expectations.deleting(owner, pod.metadata.uid ?? '');
       await this.#options.writes.deletePod(pod, signal);
     }
@@ -372,3 +373,7 @@ function comingPod({ name, ordinal, fingerprint: mark }: ExpectedPod): RunnerPod
 function templateRefused({ name }: RunnerSpec, message: string): Trouble {
   return { reason: 'TemplateRefused', message: `the API server refuses the pod of class ${name}: ${message}` };
 }
+
+/** Until all runners of an earlier operator are accounted for, one that is not heard of may execute runs. */
+const isAwaited = (host: KeptPipeline['host'], { metadata, status }: PodObject): boolean =>
+  !host.isSettled && status?.phase === 'Running' && host.runner(metadata.name) === undefined;

@@ -2,7 +2,8 @@
 //
 //   P1. There are never more pods than `replicas.max` or the allowance of cards, pods that are being deleted included:
 //       a card of a terminating pod is not free yet.
-//   P2. A pod that executes runs is never deleted: it drains first, and goes when it said that it is drained.
+//   P2. A pod that executes runs, or may execute runs of an earlier operator, is never deleted: it drains first, and goes when it said that
+//       it is drained.
 //   P3. A pod above `replicas.min` goes after `idleAfter` without work, or, over the allowance, as soon as it is drained; the
 //       least busy first.
 //   P4. A changed template replaces pods one by one: the next drains when no pod of the class is missing or starting.
@@ -19,6 +20,8 @@ export interface RunnerPodView {
   readonly fingerprint: string;
   readonly phase: 'Pending' | 'Running' | 'Succeeded' | 'Failed' | 'Unknown';
   readonly isDeleting: boolean;
+  /** It ran already when this operator began to lead, and its runner has not reported: nobody knows yet what it executes. */
+  readonly isAwaited?: boolean;
   /** Its runner, once it connected. */
   readonly runner?: {
     readonly executing: number;
@@ -87,8 +90,9 @@ const isFailed = (pod: RunnerPodView): boolean =>
   !pod.isDeleting && (pod.phase === 'Failed' || pod.phase === 'Succeeded');
 const isBusy = (pod: RunnerPodView): boolean => (pod.runner?.executing ?? 0) > 0;
 const isGoing = (pod: RunnerPodView): boolean => pod.runner?.isDraining ?? false;
+const neverConnected = (pod: RunnerPodView): boolean => pod.runner === undefined && pod.isAwaited !== true;
 /** Nothing runs on it: it never connected, or it said that it drained. */
-const mayBeDeleted = (pod: RunnerPodView): boolean => pod.runner === undefined || pod.runner.isDrained;
+const mayBeDeleted = (pod: RunnerPodView): boolean => neverConnected(pod) || pod.runner?.isDrained === true;
 
 function wantedPods({ runner, executing, waiting, milliCards = 0, isSuspended }: ClassPicture): number {
   if (isSuspended) return 0;
@@ -128,7 +132,7 @@ function surplus(picture: ClassPicture, alive: readonly RunnerPodView[], desired
     .filter((pod) => mustGo || idleForMs(pod, picture.nowMs) >= durationMs(picture.runner.idleAfter))
     .sort(
       (a, b) =>
-        Number(a.runner !== undefined) - Number(b.runner !== undefined) || // 1. one that never connected
+        Number(neverConnected(b)) - Number(neverConnected(a)) || // 1. one that never connected
         (a.runner?.executing ?? 0) - (b.runner?.executing ?? 0) || // 2. the least busy
         b.ordinal - a.ordinal, // 3. the newest
     )
@@ -145,7 +149,7 @@ function outdated(
   const isAllThere = pods.length >= desired || createNotBeforeMs !== undefined;
   const isWhole = isAllThere && pods.every((pod) => pod.runner !== undefined && !pod.isDeleting && !isGoing(pod));
   const old = alive.filter((pod) => pod.fingerprint !== fingerprint);
-  const unstarted = old.filter((pod) => pod.runner === undefined); // nothing is lost with them
+  const unstarted = old.filter(neverConnected); // nothing is lost with them
   const next = isWhole
     ? old.sort((a, b) => (a.runner?.executing ?? 0) - (b.runner?.executing ?? 0) || a.ordinal - b.ordinal)[0]
     : undefined;
@@ -154,7 +158,7 @@ function outdated(
 
 function idleForMs(pod: RunnerPodView, nowMs: number): number {
   const since = pod.runner?.idleSinceMs;
-  if (pod.runner === undefined) return Number.POSITIVE_INFINITY;
+  if (neverConnected(pod)) return Number.POSITIVE_INFINITY;
   return since === undefined ? -1 : nowMs - since;
 }
 
