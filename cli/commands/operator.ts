@@ -1,13 +1,11 @@
 // `fairlead operator`: admits runs and brings them to runners.
-import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import type { Command } from 'commander';
 import { resolveInflight } from '../../crds/schema/index.ts';
 import { actOn } from '../../operator/api/index.ts';
 import { type OperatorFlags, parseSettings } from '../../operator/settings.ts';
-import { type StandaloneOperator, startStandalone } from '../../operator/standalone/index.ts';
+import { startStandalone } from '../../operator/standalone/index.ts';
 import { systemClock } from '../../runner/clock.ts';
 import { collect } from '../collect.ts';
 import { DECISIONS_FLAG, DECISIONS_MEANING, withDecisions } from '../decisions.ts';
@@ -20,6 +18,7 @@ import { wholeNumber } from '../numbers.ts';
 import { API_DEFAULT, API_FLAG, API_MEANING } from '../remote/api-flag.ts';
 import { serveLocalApi } from '../remote/serve.ts';
 import { whatIf } from '../remote/what-if.ts';
+import { pipelineName, startRunners } from '../runner-processes.ts';
 import { onStopSignals } from '../signals.ts';
 import { openTelemetry } from '../telemetry.ts';
 import { programVersion } from '../version.ts';
@@ -84,7 +83,7 @@ async function run(options: Options): Promise<void> {
   const { telemetry, close: closeTelemetry } = await openTelemetry(process.env, log);
   const operator = await startStandalone({
     follow: withDecisions(options.decisionLog, systemClock, (pipeline) => telemetry.follow(pipeline)),
-    pipelines: new Map(objects.map((one) => [nameOf(one), specsOf(one)])),
+    pipelines: new Map(objects.map((one) => [pipelineName(one), specsOf(one)])),
     folder: resolve(options.dir),
     host: options.host,
     port: options.port,
@@ -205,8 +204,6 @@ async function runLetGo(
 /** Operators get 30 s to end, a lead that crashed as much again. */
 const LET_GO_MS = 120_000;
 
-const nameOf = ({ pipeline }: PipelineObjects): string => `${pipeline.namespace}/${pipeline.name}`;
-
 function specsOf({ pipeline, sources }: PipelineObjects) {
   const inflight = resolveInflight(pipeline.value.spec, process.env);
   if (inflight.kind === 'refused') throw new CommandError(inflight.message);
@@ -218,124 +215,6 @@ function specsOf({ pipeline, sources }: PipelineObjects) {
     sources: new Map(sources.map(({ name, value }) => [name, value.spec])),
   };
 }
-
-interface StartedRunner {
-  readonly ended: Promise<void>;
-  stop(): void;
-}
-
-function startRunners(objects: PipelineObjects, operator: StandaloneOperator, options: Options): StartedRunner[] {
-  const secrets = join(resolve(options.dir), 'secrets', objects.label);
-  for (const { value } of objects.secrets) writeSecret(join(secrets, value.name), value.values);
-  return objects.pipeline.value.spec.runners.flatMap((runnerClass) =>
-    Array.from({ length: options.startRunners }, (_, i) => {
-      const name = `${objects.label}-${runnerClass.name}-${i}`;
-      const flags = {
-        operator: `https://${options.host}:${operator.port}`,
-        ca: operator.certFile,
-        token: operator.tokenFile,
-        pipeline: nameOf(objects),
-        class: runnerClass.name,
-        slots: `${runnerClass.slots}`,
-        gpus: `${runnerClass.gpus}`,
-        data: objects.folders.home,
-        base: objects.folders.base,
-        secrets,
-      };
-      return keepRunning(name, flags, (instance) => operator.provenGone(nameOf(objects), instance));
-    }),
-  );
-}
-
-function writeSecret(folder: string, values: Readonly<Record<string, string>>): void {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  for (const [key, value] of Object.entries(values)) writeFileSync(join(folder, key), value, { mode: 0o600 });
-}
-
-/**
- * Keeps one runner process running. Each has a name of its own, so that its end is proof of what it had. Runners outlive an operator that was
- * killed: the next one finds them by the file of their process, and starts others only in the place of those that have ended.
- */
-function keepRunning(
-  name: string,
-  flags: Readonly<Record<string, string>>,
-  gone: (instance: string) => void,
-): StartedRunner {
-  const file = join(dirname(flags.token!), `${name}.process`);
-  let isStopping = false;
-  let instances = 0;
-  let pid = 0;
-  const start = () => {
-    const instance = `${name}-${process.pid}-${++instances}`;
-    const args = Object.entries({ ...flags, name: instance }).flatMap(([flag, value]) => [`--${flag}`, value]);
-    const child = spawn(process.execPath, [process.argv[1]!, 'runner', ...args], {
-      stdio: ['ignore', 'inherit', 'inherit'],
-      detached: true,
-    });
-    pid = child.pid ?? 0;
-    writeFileSync(file, `${pid} ${instance}\n`);
-    return { instance, exited: new Promise<void>((resolveExit) => child.once('exit', () => resolveExit())) };
-  };
-  const keep = async () => {
-    const before = found(file);
-    if (before !== undefined) {
-      pid = before.pid;
-      if (isRunning(before)) await ended(before);
-      gone(before.instance);
-    }
-    while (!isStopping) {
-      const { instance, exited } = start();
-      await exited;
-      gone(instance);
-      if (!isStopping) await pause(RESTART_MS);
-    }
-  };
-  return {
-    ended: keep(),
-    stop: () => {
-      isStopping = true;
-      try {
-        if (pid > 0) process.kill(pid, 'SIGTERM');
-      } catch {
-        // It has ended already.
-      }
-    },
-  };
-}
-
-const RESTART_MS = 1_000;
-const LOOK_MS = 250;
-
-interface FoundRunner {
-  readonly pid: number;
-  readonly instance: string;
-}
-
-/** The runner that an earlier operator started. */
-function found(file: string): FoundRunner | undefined {
-  if (!existsSync(file)) return undefined;
-  const [pid, instance] = readFileSync(file, 'utf8').trim().split(' ');
-  return instance === undefined ? undefined : { pid: Number(pid), instance };
-}
-
-/** A process with its number runs, and is it: numbers are used again. */
-function isRunning({ pid, instance }: FoundRunner): boolean {
-  try {
-    process.kill(pid, 0);
-    return !existsSync('/proc/self') || readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(instance);
-  } catch {
-    return false;
-  }
-}
-
-async function ended(runner: FoundRunner): Promise<void> {
-  while (isRunning(runner)) await pause(LOOK_MS);
-}
-
-const pause = (ms: number): Promise<void> =>
-  new Promise((resolvePause) => {
-    setTimeout(resolvePause, ms);
-  });
 
 /** Resolves with the first signal; a second one ends the process, after `second`. */
 const toldToStop = (second?: () => void): Promise<NodeJS.Signals> =>
