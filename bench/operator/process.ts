@@ -52,7 +52,9 @@ export class OperatorProcess {
       api: 'off',
     };
     const args = Object.entries(flags).flatMap(([name, value]) => [`--${name}`, value]);
-    const child = spawn(process.execPath, [join(folder, 'dist', 'main.js'), 'operator', ...args], {
+    // With the options that the image sets (Dockerfile).
+    const options = ['--enable-source-maps', '--max-semi-space-size=16'];
+    const child = spawn(process.execPath, [...options, join(folder, 'dist', 'main.js'), 'operator', ...args], {
       stdio: ['ignore', 'ignore', 'inherit'],
       env: {
         ...process.env,
