@@ -1,3 +1,4 @@
+export type { Rate } from '../reconcile/index.ts';
 export * from './account.ts';
 export * from './caches.ts';
 export * from './certificates.ts';
@@ -11,7 +12,6 @@ export * from './lease-watch.ts';
 export * from './objects.ts';
 export { pause } from './pause.ts';
 export * from './queue.ts';
-export type { Rate } from './rate.ts';
 export * from './reflector.ts';
 export * from './rest.ts';
 export * from './store.ts';

@@ -6,10 +6,11 @@
 //   K3. 429 and 503 are tried again after what Retry-After asks; lost connections only where a repeat is harmless.
 //   K4. Requests keep to a rate, whatever asks for them; the lease and watches do not wait behind it.
 import type { Clock } from '../clock.ts';
+import type { Rate } from '../reconcile/index.ts';
 import type { Connection, PoolName } from './connection.ts';
 import { ApiError, toApiError, Unreachable } from './errors.ts';
 import { jitteredBackoff, pause } from './pause.ts';
-import { type Rate, RateLimit } from './rate.ts';
+import { RateLimit } from './rate.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 

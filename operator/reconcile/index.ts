@@ -18,5 +18,6 @@ export * from './status/conditions.ts';
 export type * from './status/picture.ts';
 export * from './status/status.ts';
 export * from './status/update-note.ts';
+export { type Rate, TokenBucket } from './token-bucket.ts';
 export type { AnyStatus } from './writer/pace.ts';
 export * from './writer/status-writer.ts';

@@ -9,7 +9,8 @@
 //   W5. Of what was written only the conditions and a gist are kept: ten thousand whole statuses stand in the cache already.
 import type { CancelTimer, Clock } from '../../clock.ts';
 import { keyOf, type StoredObject, type Writes } from '../ports.ts';
-import { WriteBudget, type WriteRate } from './budget.ts';
+import type { Rate } from '../token-bucket.ts';
+import { WriteBudget } from './budget.ts';
 import { type AnyStatus, type Gist, gistOf, type Pace, paceOf } from './pace.ts';
 
 /** Makes the status from what is known now; undefined: the object is gone, nothing is to be written. */
@@ -24,7 +25,7 @@ export interface StatusWriterOptions {
   /** How long what is to be written soon may wait; what is to be written later or seldom waits ten and a hundred times as long. */
   readonly everyMs?: number;
   readonly writers?: number;
-  readonly rate?: WriteRate;
+  readonly rate?: Rate;
   readonly failed?: (key: string, error: unknown) => void;
 }
 
@@ -40,7 +41,7 @@ interface Entry {
 const EVERY_MS = 3_000;
 const TIMES: Readonly<Record<Exclude<Pace, 'now'>, number>> = { soon: 1, later: 10, seldom: 100 };
 const WRITERS = 6;
-const RATE: WriteRate = { perSecond: 20, burst: 50 };
+const RATE: Rate = { perSecond: 20, burst: 50 };
 const RETRY_MS = 5_000;
 
 export class StatusWriter {
