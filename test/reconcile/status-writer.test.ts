@@ -178,6 +178,19 @@ describe('statuses', () => {
     });
   });
 
+  test('W6: while one of an object is under way, the next one waits for its answer, and other objects do not', async () => {
+    const answers: ((result: WriteResult) => void)[] = [];
+    const { written, offer } = writing(() => new Promise((resolve) => answers.push(resolve)));
+    offer(objectOf('a'), ready('True', { items: 1 }));
+    offer(objectOf('a'), ready('False', { items: 2 }));
+    offer(objectOf('b'), ready('True', { items: 3 }));
+    await settle();
+    expect(written.map(({ items }) => items)).toEqual([1, 3]);
+    answers[0]!('done');
+    await settle();
+    expect(written.map(({ items }) => items)).toEqual([1, 3, 2]);
+  });
+
   test('one that could not be written is written later; one of an object that is gone is forgotten', async () => {
     const answers: (() => WriteResult)[] = [
       () => {

@@ -7,6 +7,7 @@
 //   W4. At most `writers` requests are under way, and what can wait keeps to `rate`, for all objects together: more would only wait in the
 //       API server. What is urgent goes first and waits for no budget.
 //   W5. Of what was written only the conditions and a gist are kept: ten thousand whole statuses stand in the cache already.
+//   W6. Of one object at most one status is under way: two on two connections may arrive in either order, and the older would stand for good.
 import type { CancelTimer, Clock } from '../../clock.ts';
 import { keyOf, type StoredObject, type Writes } from '../ports.ts';
 import type { Rate } from '../token-bucket.ts';
@@ -51,8 +52,9 @@ export class StatusWriter {
   /** Keys in the order in which they are written. */
   readonly #urgent = new Set<string>();
   readonly #due = new Set<string>();
+  /** Keys whose status is under way (W6). */
+  readonly #underWay = new Set<string>();
   #cancelBudget: CancelTimer | undefined;
-  #writing = 0;
   #written = 0;
 
   constructor(options: StatusWriterOptions) {
@@ -67,7 +69,7 @@ export class StatusWriter {
 
   /** Nothing is being written or will be in the next seconds; figures of a moment may wait for their time. */
   get isIdle(): boolean {
-    if (this.#writing + this.#urgent.size + this.#due.size > 0) return false;
+    if (this.#underWay.size + this.#urgent.size + this.#due.size > 0) return false;
     for (const { timer } of this.#entries.values()) if (timer?.pace === 'soon') return false;
     return true;
   }
@@ -143,14 +145,14 @@ export class StatusWriter {
   }
 
   #work(): void {
-    while (this.#writing < (this.#options.writers ?? WRITERS) && !this.#options.signal.aborted) {
+    while (this.#underWay.size < (this.#options.writers ?? WRITERS) && !this.#options.signal.aborted) {
       const key = this.#next();
       if (key === undefined) return;
       const entry = this.#entries.get(key);
       if (entry === undefined) continue;
-      this.#writing++;
+      this.#underWay.add(key);
       void this.#write(key, entry).finally(() => {
-        this.#writing--;
+        this.#underWay.delete(key);
         this.#work();
       });
     }
@@ -158,12 +160,12 @@ export class StatusWriter {
 
   /** W4. */
   #next(): string | undefined {
-    const [urgent] = this.#urgent;
+    const urgent = this.#first(this.#urgent);
     if (urgent !== undefined) {
       this.#urgent.delete(urgent);
       return urgent;
     }
-    const [due] = this.#due;
+    const due = this.#first(this.#due);
     if (due === undefined) return undefined;
     const { waitMs } = this.#budget;
     if (waitMs === 0) this.#due.delete(due);
@@ -173,6 +175,12 @@ export class StatusWriter {
         this.#work();
       });
     return waitMs === 0 ? due : undefined;
+  }
+
+  /** W6; what is under way is passed over: at most `writers` keys. */
+  #first(queue: ReadonlySet<string>): string | undefined {
+    for (const key of queue) if (!this.#underWay.has(key)) return key;
+    return undefined;
   }
 
   async #write(key: string, entry: Entry): Promise<void> {
