@@ -191,6 +191,16 @@ describe('statuses', () => {
     expect(written.map(({ items }) => items)).toEqual([1, 3, 2]);
   });
 
+  test('one that met another write is written later, though no event comes', async () => {
+    const answers: WriteResult[] = ['conflict', 'done'];
+    const { clock, written, failures, offer } = writing(async () => answers.shift()!);
+    offer(objectOf('a', ready('True')), ready('False'));
+    await settle();
+    clock.advance(5_000);
+    await settle();
+    expect([written.length, failures]).toEqual([2, []]);
+  });
+
   test('one that could not be written is written later; one of an object that is gone is forgotten', async () => {
     const answers: (() => WriteResult)[] = [
       () => {

@@ -9,7 +9,7 @@
 //   W5. Of what was written only the conditions and a gist are kept: ten thousand whole statuses stand in the cache already.
 //   W6. Of one object at most one status is under way: two on two connections may arrive in either order, and the older would stand for good.
 import type { CancelTimer, Clock } from '../../clock.ts';
-import { keyOf, type StoredObject, type Writes } from '../ports.ts';
+import { keyOf, type StoredObject, type WriteResult, type Writes } from '../ports.ts';
 import type { Rate } from '../token-bucket.ts';
 import { WriteBudget } from './budget.ts';
 import { type AnyStatus, type Gist, gistOf, type Pace, paceOf } from './pace.ts';
@@ -191,17 +191,29 @@ export class StatusWriter {
     entry.written = outline(made.status);
     entry.gist = gist;
     this.#budget.spend();
-    try {
-      const result = await this.#options.writes.applyStatus(made.object, made.status, this.#options.signal);
-      if (result === 'done') this.#written++;
-      else if (this.#entries.get(key) === entry) this.#drop(key); // gone, or another object of the name: its events bring it back
-    } catch (error) {
-      entry.written = before.written;
-      entry.gist = before.gist;
-      if (this.#options.signal.aborted) return;
-      this.#options.failed?.(key, error);
-      this.#wait(key, entry, 'soon', RETRY_MS);
+    const result = await this.#applied(key, made.object, made.status);
+    if (result === 'done') this.#written++;
+    else if (result === 'gone') this.#forgetEntry(key, entry);
+    else {
+      Object.assign(entry, before);
+      if (!this.#options.signal.aborted) this.#wait(key, entry, 'soon', RETRY_MS);
     }
+  }
+
+  /** `conflict`: also what a server that is away or refuses comes to; the next attempt is made from what is known then. */
+  async #applied(key: string, object: StoredObject, status: object): Promise<WriteResult> {
+    const { writes, signal, failed } = this.#options;
+    try {
+      return await writes.applyStatus(object, status, signal);
+    } catch (error) {
+      if (!signal.aborted) failed?.(key, error);
+      return 'conflict';
+    }
+  }
+
+  /** The object is gone, or is another one of the name: its events bring it back. */
+  #forgetEntry(key: string, entry: Entry): void {
+    if (this.#entries.get(key) === entry) this.#drop(key);
   }
 }
 
