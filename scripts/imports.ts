@@ -29,6 +29,7 @@ const OPERATOR_PORTS = ['operator/dispatch', 'operator/reconcile', 'operator/clo
 /** The longest prefix that fits a file is its room. */
 export const RULES: Readonly<Record<string, Rule>> = {
   'operator/admission': { rooms: [], pure: true },
+  'operator/inspection': { rooms: ['operator/admission'], pure: true },
   'runner/sdk': { rooms: [] },
   'crds/schema': { rooms: [] },
   'crds/emit': { rooms: ['crds/schema'] },
@@ -36,7 +37,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
   'operator/cards': { rooms: ['operator/admission'], pure: true },
   'operator/blueprint': { rooms: ['crds/schema'] },
   'operator/dispatch': {
-    rooms: ['operator/admission', 'operator/cards', 'runner/protocol', 'operator/clock.ts'],
+    rooms: ['operator/admission', 'operator/inspection', 'operator/cards', 'runner/protocol', 'operator/clock.ts'],
     types: ['crds/schema'],
   },
   'operator/triggers': {
@@ -46,6 +47,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
   'operator/host': {
     rooms: [
       'operator/admission',
+      'operator/inspection',
       'operator/dispatch',
       'operator/triggers',
       'runner/protocol',
@@ -73,7 +75,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
     types: ['crds/schema'],
   },
   'operator/telemetry': { rooms: [...OPERATOR_PORTS, 'runner/protocol', 'operator/log.ts'] },
-  'operator/api': { rooms: [...OPERATOR_PORTS, 'operator/admission', 'operator/host'] },
+  'operator/api': { rooms: [...OPERATOR_PORTS, 'operator/inspection', 'operator/host'] },
   'operator/dashboard': { rooms: [...OPERATOR_PORTS, 'operator/api'], types: ['operator/telemetry'] },
   'operator/clock.ts': { rooms: ['runner/clock.ts'] },
   'operator/log.ts': { rooms: [], pure: true },

@@ -1,7 +1,7 @@
 // `fairlead top` as text: the tree of each Pipeline with what its branches hold and wait for.
 
-import type { BranchSnapshot } from '../../operator/admission/index.ts';
 import type { Overview, PipelineView } from '../../operator/api/index.ts';
+import type { BranchSnapshot } from '../../operator/inspection/index.ts';
 import { staleText } from './status-text.ts';
 import { columns } from './text.ts';
 

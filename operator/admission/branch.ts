@@ -1,8 +1,8 @@
 // Branches: the pool, live sources, updates, and below an update the broods of its parent runs.
 //   B1. Counts hold for a branch's whole subtree; only the tree's `#recount` writes them (A3).
 //   B2. A spell of waiting begins when `waiting` leaves 0 and ends when it returns to 0; `since` is its arrival number (A2).
-//   B3. A brood is the runs that one parent run mounted: they share a lender, and limits of their own (A7, A11). It is an update within an
-//       update, and served with it in order of arrival. Runs without a parent run stand in their update itself.
+//   B3. A brood is the runs that one parent run mounted: they share a lender (A7). It is an update within an update, and served with it in
+//       order of arrival. Runs without a parent run stand in their update itself.
 import { Lane } from './lane.ts';
 import type { Loan } from './loan.ts';
 import { fifo, type ServingRule } from './rules.ts';
@@ -23,21 +23,21 @@ export class BranchEntry implements Branch {
   /** Takes no more requests, and goes when its last run has ended. */
   isRemoved = false;
   readonly parent: BranchEntry | undefined;
-  /** The first of a chain: one for each need that ever occurred below; few. */
-  lane: Lane | undefined = undefined;
+  /** One for each need that ever occurred below; few. */
+  readonly lanes: Lane[] = [];
   /** The order of what is below it. */
   readonly rule: ServingRule;
   readonly kind: Branch['kind'];
   readonly number: number;
   readonly name: string;
-  /** Of a live source, and of its updates: the loan of the run that mounted it (A8). Of a brood: the parent run's. */
-  readonly ownLoan: Loan | undefined;
+  /** The loan that its own runs may borrow: of a brood its parent run's; of a live source and its updates that of the run that mounted it (A8). */
+  loan: Loan | undefined;
   /** In order of opening. */
   readonly children = new Set<BranchEntry>();
   /** Runs in flight here, and runs that follow another of their component (A9). */
   readonly others = new RunList();
   limits: Limits | undefined = undefined;
-  /** Slots that the rule lets it hold. */
+  /** Slots of the pool that the rule lets it hold. */
   slotsMax = Number.POSITIVE_INFINITY;
   /** The run that must start before others here (M3). */
   closedFor: RunEntry | undefined = undefined;
@@ -61,40 +61,38 @@ export class BranchEntry implements Branch {
     this.name = name;
     this.parent = parent;
     this.rule = kind === 'update' ? fifo : rule;
-    this.ownLoan = loan;
+    this.loan = loan;
     parent?.children.add(this);
+    loan?.branches.add(this);
   }
 
   get isBrood(): boolean {
     return this.parent?.kind === 'update';
   }
 
-  /** The loan that its own runs may borrow; undefined: they take slots from the pool. */
-  get loan(): Loan | undefined {
-    return this.ownLoan?.isOpen ? this.ownLoan : undefined;
-  }
-
   /** Takes no more requests, and nothing below it waits, follows or is in flight. */
   get isGone(): boolean {
-    const isClosing = this.isRemoved || (this.isBrood && this.ownLoan?.lender.state === 'ended');
+    const isClosing = this.isRemoved || (this.isBrood && this.loan === undefined);
     return isClosing && this.waiting === 0 && this.children.size === 0 && this.others.first === undefined;
   }
 
   /** Made when the need first occurs. */
   laneFor(need: number): Lane {
-    for (let lane = this.lane; lane !== undefined; lane = lane.next) if (lane.need === need) return lane;
-    return new Lane(this, need);
+    return this.lanes.find((lane) => lane.need === need) ?? new Lane(this, need);
   }
 
-  /** Of the children's lanes that offer somebody for an open need, the one to be served first; of an update, where runs wait, its own. */
-  firstLane(isOpen: readonly boolean[]): Lane | undefined {
+  /**
+   * A2: down from here, at each level to the branch that is served first among those with a run for an open need. What waits in one update
+   * is served in order of arrival.
+   */
+  first(isOpen: readonly boolean[]): RunEntry | undefined {
     let first: Lane | undefined;
-    for (let own = this.lane; own !== undefined; own = own.next) {
+    for (const own of this.lanes) {
       if (!isOpen[own.need] || !own.isOffering) continue;
       const lane = this.kind === 'update' ? own : own.items[0]!;
       if (first === undefined || this.rule.compare(lane, first) < 0) first = lane;
     }
-    return first;
+    return this.kind === 'update' ? first?.first : first?.branch.first(isOpen);
   }
 
   countLoad(load: Load, runs: number, loaded: number): void {
@@ -102,20 +100,18 @@ export class BranchEntry implements Branch {
     this.bytes += runs * load.bytes;
     this.milliCards += runs * load.milliCards;
     this.loaded += loaded;
-    this.isStopped = false;
   }
 
-  /** Puts its lanes, and those above it, where they belong now. */
+  /** Lets in only the run that it is closed for, or nobody at all while that is stopped (M2, M3). */
+  close(run: RunEntry | undefined, isStopped: boolean): void {
+    this.closedFor = run;
+    this.isStopped = isStopped;
+    this.settle();
+  }
+
+  /** Puts its lanes, and those above them, where they belong now. */
   settle(): void {
-    for (let branch: BranchEntry | undefined = this; branch; branch = branch.parent)
-      for (let lane = branch.lane; lane; lane = lane.next) lane.settle();
-  }
-
-  /** For those who look without haste. */
-  get lanes(): Lane[] {
-    const lanes: Lane[] = [];
-    for (let lane = this.lane; lane; lane = lane.next) lanes.push(lane);
-    return lanes;
+    for (const lane of this.lanes) lane.settleUp();
   }
 
   /** Its own runs that wait. */

@@ -21,11 +21,10 @@ export const checkedWeight = (weight: number): number => whole('a weight', weigh
 
 /** Undefined where nothing is bounded. */
 export function checkedLimits({ rows, bytes }: Limits): Limits | undefined {
+  if (rows !== undefined) whole('a limit on rows', rows, 1);
+  if (bytes !== undefined) whole('a limit on bytes', bytes, 1);
   if (rows === undefined && bytes === undefined) return undefined;
-  return {
-    ...(rows !== undefined && { rows: whole('a limit on rows', rows, 1) }),
-    ...(bytes !== undefined && { bytes: whole('a limit on bytes', bytes, 1) }),
-  };
+  return { ...(rows !== undefined && { rows }), ...(bytes !== undefined && { bytes }) };
 }
 
 export function checkedLoad({ rows = 0, bytes = 0, milliCards = 0 }: RequestOptions): Load {

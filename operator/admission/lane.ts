@@ -23,8 +23,6 @@ export class Lane implements Contender {
   readonly rule: ServingRule | undefined;
   /** The lane of the branch above for the same need; undefined at the pool. */
   readonly above: Lane | undefined;
-  /** Another lane of the same branch. */
-  readonly next: Lane | undefined;
   /** Runs of the branch itself; the lane for loans offers those of its class. */
   readonly queue: RunList;
 
@@ -34,8 +32,7 @@ export class Lane implements Contender {
     this.queue = this.isLoan ? branch.laneFor(need - 1).queue : new RunList();
     this.rule = branch.parent?.rule;
     this.above = branch.parent?.laneFor(need);
-    this.next = branch.lane;
-    branch.lane = this;
+    branch.lanes.push(this);
   }
 
   get isLoan(): boolean {
@@ -61,8 +58,11 @@ export class Lane implements Contender {
     return this.first?.number ?? 0;
   }
 
+  /** A branch at its share of slots still offers those who need none of the pool. */
   get isOffering(): boolean {
-    return !this.branch.isStopped && (this.items.length > 0 || this.first !== undefined);
+    const { isStopped, heldSlots, slotsMax } = this.branch;
+    if (isStopped || (heldSlots >= slotsMax && !this.isLoan)) return false;
+    return this.items.length > 0 || this.first !== undefined;
   }
 
   /** A2. */

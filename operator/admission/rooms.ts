@@ -1,5 +1,6 @@
 // Classes of runner, and how many runs each can still execute (A12).
 import { whole } from './checks.ts';
+import type { RunEntry } from './run.ts';
 
 export interface Room {
   readonly number: number;
@@ -13,14 +14,9 @@ export interface Room {
 export class Rooms {
   /** Few, in the order in which they were first named; number 0 is "any". */
   readonly all: Room[] = [{ number: 0, name: undefined, size: 0, used: 0 }];
-  #isSized = false;
-
   /** Runs that execute. */
-  get executing(): number {
-    let executing = 0;
-    for (const { used } of this.all) executing += used;
-    return executing;
-  }
+  executing = 0;
+  #isSized = false;
 
   /** A class that nobody sized has no room: its runs wait and show why. */
   named(name: string | undefined): Room {
@@ -48,5 +44,14 @@ export class Rooms {
     if (room.number === 0 && this.#isSized)
       for (const other of this.all) if (other.size - other.used > best.size - best.used) best = other;
     return best;
+  }
+
+  /** The run takes room in its class while it executes, and none while it waits for its children. */
+  execute(run: RunEntry, isExecuting: boolean): void {
+    if (isExecuting === run.isExecuting) return;
+    const change = isExecuting ? 1 : -1;
+    run.isExecuting = isExecuting;
+    run.room.used += change;
+    this.executing += change;
   }
 }

@@ -52,6 +52,12 @@ export class RunEntry implements Run {
     return this.branch.isBrood ? this.branch.parent! : this.branch;
   }
 
+  /** The loan that it could start on now. */
+  get idleLoan(): Loan | undefined {
+    const { loan } = this.branch;
+    return loan?.isIdle ? loan : undefined;
+  }
+
   get runnerClass(): string | undefined {
     return this.room.name;
   }

@@ -1,24 +1,22 @@
 // The admission tree: decides which waiting run gets the next slot.
 // Owns:   branches, counts, the order of waiting, loans, class rooms, limits.
-// Leaves: time (callers pass none), pods and placement (dispatch), persistence (a new leader adopts what runs).
+// Leaves: time (callers pass none), pods and placement (dispatch), persistence (a new leader adopts what runs), and what people ask of the tree
+//         (operator/inspection: snapshots, explanations, the audit).
 // Every call answers at once with the runs that it granted. Between two calls nobody waits who is eligible (A5); so a request needs no
 // path of its own: it queues, and `#serve` finds it at once when a slot is free (A1).
-//   A3. Only `#recount` writes counts, from a run's brood up to the pool. `audit()` counts again the slow way.
+//   A3. Only `#recount` writes counts, from a run's brood up to the pool. The audit counts again the slow way.
 //   A4. Slots are taken only in `#start`: while the pool holds fewer than its limit, or on a loan. (`adopt` may exceed it; then nobody
 //       starts until enough runs have ended.)
 //   A6. No call takes a slot from a run in flight: lowered limits, rooms and weights wait for runs to end.
 //   A10, A13. Nothing to do here: a delete is a run like any other, and who parks or backs off has released its run.
-import { auditOf } from './audit.ts';
 import { BranchEntry, below } from './branch.ts';
 import { checkedLimits, checkedLoad, checkedSlots, checkedWeight, entryOf, nameOf, refuse, runOf } from './checks.ts';
 import { costOf } from './cost.ts';
-import { type Explanation, explanationOf, type RunHistory } from './explain.ts';
-import { Closings, heirOf, stopperOf } from './limits.ts';
+import { Closings, stopperOf } from './limits.ts';
 import { Loan } from './loan.ts';
 import { Rooms } from './rooms.ts';
 import { fewestHeldFirst, type ServingRule } from './rules.ts';
 import { NO_LOAD, RunEntry } from './run.ts';
-import { snapshotOf, type TreeSnapshot } from './snapshot.ts';
 import type * as Said from './types.ts';
 import type { Branch, Limits, RequestOptions, Run, RunState } from './types.ts';
 
@@ -26,6 +24,7 @@ export class AdmissionTree {
   readonly #pool: BranchEntry;
   readonly #rule: ServingRule;
   readonly #rooms = new Rooms();
+  readonly #closings = new Closings();
   readonly #cost: Said.Cost;
   readonly #milliCards: number | undefined;
   #slots: number;
@@ -34,10 +33,7 @@ export class AdmissionTree {
   #sequence = 0;
   /** Runs that have not ended, by component. */
   readonly #twins = new Map<string, readonly RunEntry[]>();
-  /** Whether a limit was ever set: without, nobody is asked. */
-  #isLimited: boolean;
-  readonly #closings = new Closings();
-  /** By need: whether a run could start now. Written by `#next`. */
+  /** By need: whether a run could start now. Written by `#first`. */
   readonly #isOpen: boolean[] = [];
 
   constructor({
@@ -52,15 +48,9 @@ export class AdmissionTree {
     this.#cost = cost;
     this.#milliCards = milliCards;
     this.#slots = checkedSlots(slots);
-    this.#isLimited = rule.slotsMax !== undefined;
     this.#pool = new BranchEntry(0, 'pool', 'pool', rule);
+    this.#pool.limits = checkedLimits(limits);
     for (const [name, size] of Object.entries(rooms)) this.#rooms.resize(name, size);
-    this.#limit(this.#pool, checkedLimits(limits));
-  }
-
-  /** Runs that execute now: those in flight less the parents that wait (A4). */
-  get executing(): number {
-    return this.#rooms.executing;
   }
 
   get pool(): Branch {
@@ -72,6 +62,16 @@ export class AdmissionTree {
     return this.#slots;
   }
 
+  /** Runs that execute now: those in flight less the parents that wait (A4). */
+  get executing(): number {
+    return this.#rooms.executing;
+  }
+
+  /** What operator/inspection looks at. It changes nothing there. */
+  get inside() {
+    return { pool: this.#pool, rooms: this.#rooms, closings: this.#closings, stopperOf, runOf };
+  }
+
   // ---- branches ---------------------------------------------------------------------------------------------------
 
   /** Opens a live source under the pool, or under the live source whose update mounted it. */
@@ -79,16 +79,13 @@ export class AdmissionTree {
     const [checked, bounds] = [checkedWeight(weight), checkedLimits(limits)];
     const source = this.#open('source', name, entryOf(parent), mountedBy && this.#loanOf(runOf(mountedBy)));
     source.weight = checked;
-    this.#limit(source, bounds);
+    source.limits = bounds;
     return source;
   }
 
   /** Opens an update of the Pipeline (under the pool) or of a live source. */
   openUpdate(parent: Branch, name: string): Branch {
-    const above = entryOf(parent);
-    const update = this.#open('update', name, above, above.ownLoan);
-    above.ownLoan?.branches.add(update);
-    return update;
+    return this.#open('update', name, entryOf(parent), entryOf(parent).loan);
   }
 
   /**
@@ -132,14 +129,10 @@ export class AdmissionTree {
 
   /** Limits of the pool or of a live source; absent ones are lifted. */
   setLimits(branch: Branch, limits: Limits): readonly Run[] {
-    this.#limit(entryOf(branch), checkedLimits(limits));
-    if (branch === this.#pool) this.#weighAgain();
-    return this.#serve();
-  }
-
-  /** Limits of a nested iteration: of what the children of this run have in flight. */
-  limitChildren(parent: Run, limits: Limits): readonly Run[] {
-    this.#limit(this.#broodOf(runOf(parent)), checkedLimits(limits));
+    const entry = entryOf(branch);
+    entry.limits = checkedLimits(limits);
+    this.#recount(entry, 0, 0);
+    if (entry === this.#pool) this.#weighAgain();
     return this.#serve();
   }
 
@@ -159,18 +152,17 @@ export class AdmissionTree {
   adopt(update: Branch, options: RequestOptions = {}): Run {
     const run = this.#newRun(entryOf(update), options);
     this.#become(run, 'waiting');
-    this.#start(run);
+    this.#start(run, run.idleLoan);
     return run;
   }
 
   /** A run in flight turned out to execute in this class: it takes room there, and none where it was counted (A12). */
   moveTo(granted: Run, runnerClass: string): readonly Run[] {
-    const run = runOf(granted);
-    if (run.state !== 'granted') refuse(`run ${run.number} is ${run.state}: it executes nowhere`);
+    const run = this.#granted(granted, 'it executes nowhere');
     const { isExecuting } = run;
-    execute(run, false);
+    this.#rooms.execute(run, false);
     run.room = this.#rooms.named(runnerClass);
-    execute(run, isExecuting);
+    this.#rooms.execute(run, isExecuting);
     return this.#serve();
   }
 
@@ -181,8 +173,7 @@ export class AdmissionTree {
 
   /** Gives a granted run back. `succeeded`: its outcome also serves followers of its version (A9). */
   release(granted: Run, ending: 'succeeded' | 'failed'): Said.Released {
-    const run = runOf(granted);
-    if (run.state !== 'granted') refuse(`run ${run.number} is ${run.state}: there is nothing to release`);
+    const run = this.#granted(granted, 'there is nothing to release');
     this.#end(run);
     const reused = run.component === undefined ? NOBODY : this.#settleTwins(run, ending);
     this.#prune(run.branch);
@@ -197,99 +188,60 @@ export class AdmissionTree {
     return this.#serve();
   }
 
-  /** The run lends to no further child: those that wait for its loan wait for the pool. A child that borrows keeps the slot. */
-  closeLoan(lender: Run): readonly Run[] {
-    this.#closeLoan(this.#loanOf(runOf(lender))); // also of a run that has not lent yet
-    return this.#serve();
-  }
-
-  /** Why a run waits and who comes first; `history` gives it a time. Costs by its update's waiting runs and the branches beside its path. */
-  explain(run: Run, history?: RunHistory): Explanation {
-    const entry = runOf(run);
-    return explanationOf(entry, this.#rooms, this.#leaderOf(entry), this.#slots, history);
-  }
-
-  /** A picture for people: cheap, and apart from what the tree does next. */
-  snapshot(): TreeSnapshot {
-    return snapshotOf(this.#pool, this.#slots, this.#rooms);
-  }
-
-  /** Counts again the slow way; one sentence for each thing that does not hold (A3). */
-  audit(): readonly string[] {
-    return auditOf(this.#pool, this.#rooms);
-  }
-
   // ---- serving ----------------------------------------------------------------------------------------------------
 
   /** A5: grants until nobody waits who is eligible. Each turn starts a run or closes a branch, so it ends. */
   #serve(): readonly Run[] {
-    let granted: Run[] | undefined;
-    for (let run = this.#next(); run !== undefined; run = this.#next()) {
-      const stopper = this.#isLimited ? stopperOf(run) : undefined;
+    const granted: Run[] = [];
+    for (let next = this.#first(); next !== undefined; next = this.#first()) {
+      const run = this.#closings.above(next)?.closedFor ?? next;
+      const stopper = stopperOf(run);
       if (stopper !== undefined) this.#closings.close(stopper, run);
       else {
-        this.#start(run);
-        if (granted === undefined) granted = [run];
-        else granted.push(run);
+        // The loan preferred (A7). With no slot free, who takes the place of another takes that one's loan (M3).
+        this.#start(run, run.idleLoan ?? (this.#isSlotFree ? undefined : next.idleLoan));
+        granted.push(run);
       }
     }
-    return granted ?? NOBODY;
+    return granted;
   }
 
-  /** A12: with room in its class a run can start on its lender's idle loan, and on a slot from the pool while one is free. */
-  #next(): RunEntry | undefined {
-    const isSlotFree = this.#pool.heldSlots < this.#slots;
-    let isAnyOpen = false;
-    for (let lane = this.#pool.lane; lane !== undefined; lane = lane.next) {
-      // Slots may only be lent while no more than the limit execute: always so, but after the limit was lowered (A4).
-      const isOpen = lane.isLoan ? this.#rooms.executing < this.#slots : isSlotFree;
-      this.#isOpen[lane.need] = isOpen && this.#rooms.hasRoom(lane.need >> 1);
-      isAnyOpen ||= this.#isOpen[lane.need]!;
-    }
-    if (!isAnyOpen) return undefined;
-    if (this.#pool.lane!.next === undefined && !this.#isLimited) return this.#pool.lane!.first; // one need: nothing to choose
-    if (this.#isLimited) this.#closings.passOver(this.#isOpen);
-    return this.#first();
-  }
-
-  /** A2: down from the pool, at each level to the branch that is served first among those with a run for an open need. */
+  /** The run to be served first of those who could start: with room in its class, on a slot that is free or on its lender's idle loan (A12). */
   #first(): RunEntry | undefined {
-    let branch = this.#pool;
-    while (!branch.isStopped) {
-      const heir = heirOf(branch, this.#isOpen);
-      if (heir !== undefined) return heir;
-      const lane = branch.firstLane(this.#isOpen);
-      if (lane === undefined) return undefined;
-      if (lane.branch === branch) return heirOf(lane.first!.branch, this.#isOpen) ?? lane.first;
-      branch = lane.branch;
+    for (const { number } of this.#rooms.all) {
+      const hasRoom = this.#rooms.hasRoom(number);
+      this.#isOpen[2 * number] = hasRoom && this.#isSlotFree;
+      // Slots may only be lent while no more than the limit execute: always so, but after the limit was lowered (A4).
+      this.#isOpen[2 * number + 1] = hasRoom && this.#rooms.executing < this.#slots;
     }
-    return undefined;
+    this.#closings.openWithoutRoom(this.#rooms);
+    return this.#pool.first(this.#isOpen);
   }
 
-  /** The one place where a run gets a slot: its lender's idle loan (A7), else one of the pool's. */
-  #start(run: RunEntry): void {
-    const { branch } = run;
-    const { loan } = branch;
-    if (loan?.isIdle) {
-      loan.borrower = run;
-      run.borrowed = loan;
-    }
+  get #isSlotFree(): boolean {
+    return this.#pool.heldSlots < this.#slots;
+  }
+
+  /** The one place where a run gets a slot: that of the loan, else one of the pool's. */
+  #start(run: RunEntry, loan: Loan | undefined): void {
+    if (loan !== undefined) loan.borrower = run;
+    run.borrowed = loan;
     run.room = this.#rooms.choose(run.room);
-    execute(run, true);
+    this.#rooms.execute(run, true);
     this.#sequence++;
-    this.#become(run, 'granted', run.borrowed === undefined ? 1 : 0);
+    this.#become(run, 'granted', loan === undefined ? 1 : 0);
     if (loan !== undefined) this.#pace(loan);
-    if (run.component !== undefined)
-      for (const twin of this.#twinsOf(run)) if (twin.state === 'waiting') this.#become(twin, 'following');
+    for (const twin of this.#twinsOf(run)) if (twin.state === 'waiting') this.#become(twin, 'following');
   }
 
   #end(run: RunEntry): void {
-    execute(run, false);
+    const { loan, borrowed, branch } = run;
+    this.#rooms.execute(run, false);
     this.#become(run, 'ended', this.#passSlotOn(run) ? -1 : 0);
-    if (run.loan !== undefined) this.#closeLoan(run.loan);
-    if (run.borrowed !== undefined) this.#pace(run.borrowed);
+    if (loan !== undefined) this.#closeLoan(loan);
     run.borrowed = undefined;
-    if (run.branch.loan !== undefined) this.#pend(run.branch.loan, -1);
+    if (borrowed !== undefined) this.#pace(borrowed);
+    this.#pend(branch.loan, -1);
   }
 
   /** A7: a borrower keeps the slot of a parent that ends. True: the run's own slot leaves its branch. */
@@ -298,53 +250,46 @@ export class AdmissionTree {
     if (borrowed !== undefined) borrowed.borrower = borrower;
     if (borrower !== undefined) {
       borrower.borrowed = borrowed;
-      loan!.borrower = undefined;
       if (borrowed === undefined) this.#recount(borrower.branch, 0, 1);
     }
     return borrowed === undefined;
   }
 
+  /** The run, if it is in flight. */
+  #granted(granted: Run, elseWhat: string): RunEntry {
+    const run = runOf(granted);
+    return run.state === 'granted' ? run : refuse(`run ${run.number} is ${run.state}: ${elseWhat}`);
+  }
+
   // ---- loans (A7, A8) ---------------------------------------------------------------------------------------------
 
   /** The loan of a run's slot, made with its first child. Whoever lends counts no more as loaded (M1). */
-  #loanOf(run: RunEntry): Loan {
-    if (run.state !== 'granted') refuse(`run ${run.number} is ${run.state} and has no slot to lend`);
+  #loanOf(lender: Run): Loan {
+    const run = this.#granted(lender, 'it has no slot to lend');
     if (run.loan !== undefined) return run.loan;
-    run.loan = new Loan(run);
+    run.loan = new Loan(run, ++this.#branches, this.#rule);
     this.#recount(run.branch, 0, 0, run.load, 0, -1);
     return run.loan;
   }
 
-  /** Where the children of a run stand. */
-  #broodOf(lender: RunEntry): BranchEntry {
-    const loan = this.#loanOf(lender);
-    loan.brood ??= new BranchEntry(++this.#branches, 'update', lender.update.name, this.#rule, lender.update, loan);
-    loan.branches.add(loan.brood);
-    return loan.brood;
-  }
-
+  /** Its lender has ended: children that waited for it wait for the pool. */
   #closeLoan(loan: Loan): void {
-    loan.isOpen = false;
-    this.#pace(loan);
-    if (loan.brood) this.#prune(loan.brood);
+    for (const branch of loan.branches) branch.loan = undefined;
+    loan.settle();
+    this.#prune(loan.brood);
   }
 
   /** L2: a child was asked for, or is over. */
-  #pend(loan: Loan, change: 1 | -1): void {
+  #pend(loan: Loan | undefined, change: 1 | -1): void {
+    if (loan === undefined) return;
     loan.pending += change;
-    this.#pace(loan);
+    this.#rooms.execute(loan.lender, !loan.isWaiting);
   }
 
-  /** Brings up to date whether children are offered the loan (L3), and whether the lender executes (A12). */
+  /** A borrower came or went: brings up to date whom the loan is offered to (L3), and whether the lender executes (A12). */
   #pace(loan: Loan): void {
-    const { lender, borrower, isOpen } = loan;
-    const isIdle = isOpen && borrower === undefined;
-    if (isIdle !== loan.isIdle) {
-      loan.isIdle = isIdle;
-      for (const branch of loan.branches)
-        for (let lane = branch.lane; lane; lane = lane.next) if (lane.isLoan) lane.settleUp();
-    }
-    execute(lender, lender.state === 'granted' && !loan.isWaiting);
+    loan.settle();
+    this.#rooms.execute(loan.lender, !loan.isWaiting);
   }
 
   // ---- waiting ----------------------------------------------------------------------------------------------------
@@ -355,11 +300,11 @@ export class AdmissionTree {
     const load = checkedLoad(options);
     const lender = options.lender && runOf(options.lender);
     if (lender && lender.update !== update) refuse('a lender belongs to the update of its children');
-    const branch = lender ? this.#broodOf(lender) : update;
+    const branch = lender ? this.#loanOf(lender).brood : update;
     const room = this.#rooms.named(options.runnerClass);
     if (branch.loan) branch.laneFor(2 * room.number + 1);
     const run = new RunEntry(++this.#sequence, branch.laneFor(2 * room.number), room, load, options);
-    if (branch.loan) this.#pend(branch.loan, 1);
+    this.#pend(branch.loan, 1);
     if (run.component !== undefined) this.#twins.set(run.component, [...this.#twinsOf(run), run]);
     return run;
   }
@@ -374,13 +319,13 @@ export class AdmissionTree {
     if (state === 'waiting') lane.queue.insert(run);
     else if (state !== 'ended') branch.others.add(run);
     if (waits !== 0 || runs !== 0) this.#recount(branch, waits, slots, load, runs, loan === undefined ? runs : 0);
-    if (waits < 0 && this.#isLimited) this.#closings.reopenFor(run);
+    if (waits < 0) this.#closings.openFor(run);
   }
 
   #withdraw(run: RunEntry): void {
     this.#become(run, 'ended');
     this.#forget(run);
-    if (run.branch.loan) this.#pend(run.branch.loan, -1);
+    this.#pend(run.branch.loan, -1);
     this.#prune(run.branch);
   }
 
@@ -420,17 +365,20 @@ export class AdmissionTree {
 
   // ---- counts and branches --------------------------------------------------------------------------------------------
 
-  /** A3: the one writer of counts, for a branch and all above it; keeps the order of waiting in step with them. */
+  /**
+   * A3: the one writer of counts, for a branch and all above it; keeps the order of waiting in step with them. Unless somebody merely began to
+   * wait, a run that a limit stopped is tried again.
+   */
   #recount(from: BranchEntry, waiting: number, slots: number, load = NO_LOAD, runs = 0, loaded = 0): void {
     for (let branch: BranchEntry | undefined = from; branch !== undefined; branch = branch.parent) {
       if (waiting > 0 && branch.waiting === 0) branch.since = this.#sequence;
+      if (waiting <= 0) branch.isStopped = false;
+      if (slots > 0) branch.servedAt = this.#sequence;
       branch.waiting += waiting;
       branch.heldSlots += slots;
-      if (slots > 0) branch.servedAt = this.#sequence;
-      if (slots < 0) branch.isStopped = false;
       if (load !== NO_LOAD) branch.countLoad(load, runs, loaded);
       branch.held = this.#cost === 'slots' ? branch.heldSlots : this.#costOf(branch);
-      for (let lane = branch.lane; lane !== undefined; lane = lane.next) lane.settle();
+      for (const lane of branch.lanes) lane.settle();
     }
   }
 
@@ -444,13 +392,6 @@ export class AdmissionTree {
     if (this.#cost === 'dominant-share') for (const branch of below(this.#pool)) this.#recount(branch, 0, 0);
   }
 
-  #limit(branch: BranchEntry, limits: Limits | undefined): void {
-    branch.limits = limits;
-    this.#isLimited ||= limits !== undefined;
-    for (let above: BranchEntry | undefined = branch; above; above = above.parent) above.isStopped = false;
-    branch.settle();
-  }
-
   #open(kind: 'source' | 'update', name: string, parent: BranchEntry, loan: Loan | undefined): BranchEntry {
     if (parent.kind === 'update' || parent.isRemoved) refuse(`a ${kind} cannot be opened under ${nameOf(parent)}`);
     const branch = new BranchEntry(++this.#branches, kind, name, this.#rule, parent, loan);
@@ -462,15 +403,9 @@ export class AdmissionTree {
   #prune(from: BranchEntry): void {
     for (let branch = from; branch.parent !== undefined && branch.isGone; branch = branch.parent) {
       branch.parent.children.delete(branch);
-      branch.ownLoan?.branches.delete(branch);
+      branch.loan?.branches.delete(branch);
     }
   }
 }
 
 const NOBODY: readonly never[] = Object.freeze([]);
-
-/** Whether it executes, and so takes room in its class (A12). */
-function execute(run: RunEntry, isExecuting: boolean): void {
-  if (isExecuting !== run.isExecuting) run.room.used += isExecuting ? 1 : -1;
-  run.isExecuting = isExecuting;
-}

@@ -1,7 +1,6 @@
 // What the API says of a Pipeline: plain JSON for `top`, `updates`, the dashboard and programs. Times are milliseconds of the epoch.
 //   V1. Names, counts, times and messages only: no value of a spec, so no secret and no content of an item.
 //   V2. Bounded: by sources, open updates and runners; never by items or waiting runs.
-import type { BranchSnapshot, TreeSnapshot } from '../admission/index.ts';
 import {
   type CardsPicture,
   type Failure,
@@ -11,6 +10,7 @@ import {
   type RunnerPicture,
   type UpdateRecord,
 } from '../host/index.ts';
+import type { BranchSnapshot, TreeSnapshot } from '../inspection/index.ts';
 import type { Watched } from './watched.ts';
 
 export interface SourceView {

@@ -1,8 +1,8 @@
 // Why something waits: an update, an item or a run, in data and in sentences that `fairlead why` and the dashboard print as they are.
 //   W1. What decides is asked of the tree itself (`explain`), never worked out a second time.
-import type { Explanation, Level, RunHistory, Standing } from '../admission/index.ts';
 import type { RunPicture } from '../dispatch/index.ts';
 import type { UpdateRecord } from '../host/index.ts';
+import type { Explanation, Level, RunHistory, Standing } from '../inspection/index.ts';
 import { updatesOf } from './views.ts';
 import type { Watched } from './watched.ts';
 import { cardSays } from './why-card.ts';

@@ -17,15 +17,16 @@ import {
   type UpdateProgress,
   type Uplink,
 } from '../../runner/protocol/index.ts';
-import {
-  AdmissionTree,
-  type Explanation,
-  type Limits,
-  type RunHistory,
-  type ServingRule,
-  type TreeSnapshot,
-} from '../admission/index.ts';
+import { AdmissionTree, type Limits, type ServingRule } from '../admission/index.ts';
 import type { Clock } from '../clock.ts';
+import {
+  auditOf,
+  type Explanation,
+  explanationOf,
+  type RunHistory,
+  snapshotOf,
+  type TreeSnapshot,
+} from '../inspection/index.ts';
 import { Adoption } from './adoption.ts';
 import { auditRuns } from './audit-runs.ts';
 import { Cards } from './cards.ts';
@@ -314,7 +315,7 @@ export class Dispatcher {
 
   /** A picture of the tree: cheap, and apart from what it does next. */
   snapshot(): TreeSnapshot {
-    return this.#tree.snapshot();
+    return snapshotOf(this.#tree);
   }
 
   run(number: RunNumber): RunPicture | undefined {
@@ -335,11 +336,13 @@ export class Dispatcher {
   /** Why a run waits; undefined: it is not in the tree. `history` gives it a time. */
   explain(number: RunNumber, history?: RunHistory): Explanation | undefined {
     const state = this.#table.get(number)?.state;
-    return state?.phase === 'asked' ? this.#tree.explain(state.ask, history) : undefined;
+    return state?.phase === 'asked' ? explanationOf(this.#tree, state.ask, history) : undefined;
   }
 
   /** Recomputes every count the slow way and throws where one is wrong. */
   audit(): void {
+    const wrong = auditOf(this.#tree);
+    if (wrong.length > 0) throw new Error(wrong.join('; '));
     auditRuns(this.#table.all(), this.#seats.values());
     this.#cards.audit();
   }

@@ -1,9 +1,9 @@
 // What happened lately in one Pipeline, for people: how long runs took, and which failed with what. Fed by the dispatcher's events.
 //   H6. Bounded: means over the last runs, and the last failures; nothing grows with the Pipeline.
 import type { RunOutcome } from '../../runner/protocol/index.ts';
-import type { RunHistory } from '../admission/index.ts';
 import type { Clock } from '../clock.ts';
 import type { DispatchEvents, RunView } from '../dispatch/index.ts';
+import type { RunHistory } from '../inspection/index.ts';
 
 export interface Failure {
   readonly atMs: number;

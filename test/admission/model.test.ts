@@ -9,6 +9,7 @@ import {
   type RequestOptions,
   type Run,
 } from '../../operator/admission/index.ts';
+import { auditOf } from '../../operator/inspection/index.ts';
 import { Model } from './model.ts';
 
 const STEPS = Number(process.env.FAIRLEAD_TREE_STEPS ?? 200_000);
@@ -60,20 +61,18 @@ class Walk {
     else if (act < 88) this.#withdraw();
     else if (act < 89) this.#adopt();
     else if (act < 90) this.#moveTo();
-    else if (act < 91) this.#closeLoan();
-    else if (act < 92) this.#setLimits();
-    else if (act < 93) this.#limitChildren();
+    else if (act < 93) this.#setLimits();
     else if (act < 94) this.#setSlots();
     else if (act < 96) this.#setRoom();
     else if (act < 98) this.#setWeight();
     else this.#remove();
-    if (act % 33 === 0) expect(this.#tree.audit()).toEqual([]);
+    if (act % 33 === 0) expect(auditOf(this.#tree)).toEqual([]);
   }
 
   /** Ends everything; nothing may be left behind. */
   finish(): void {
     while (this.#model.inState('granted').length > 0) this.#release(true);
-    expect(this.#tree.audit()).toEqual([]);
+    expect(auditOf(this.#tree)).toEqual([]);
     expect(this.#model.inState('waiting', 'following').filter((run) => this.#canEverStart(run))).toEqual([]);
   }
 
@@ -135,11 +134,6 @@ class Walk {
     if (run !== undefined) this.#model.withdrew(run, this.#tree.withdraw(run));
   }
 
-  #closeLoan(): void {
-    const run = this.#pick(this.#model.inState('granted'));
-    if (run !== undefined) this.#model.closedLoan(run, this.#tree.closeLoan(run));
-  }
-
   /** Down too: then more may be held than the limit, until enough runs have ended (A6). */
   #setSlots(): void {
     const slots = Math.min(16, Math.max(1, this.#tree.slots + this.#draw(4) - 2));
@@ -173,17 +167,6 @@ class Walk {
     const branch = this.#pick(this.#parents())!;
     const limits = this.#limits();
     if (this.#hasLoads) this.#model.limited(branch, limits, this.#tree.setLimits(branch, limits));
-  }
-
-  #limitChildren(): void {
-    const run = this.#pick(this.#model.inState('granted').filter(({ update }) => this.#isOpen(update)));
-    const limits = this.#limits();
-    if (run !== undefined && this.#hasLoads)
-      this.#model.limitedChildren(run, limits, this.#tree.limitChildren(run, limits));
-  }
-
-  #isOpen(update: Branch): boolean {
-    return this.#model.branchesOf('update').includes(update);
   }
 
   #class(): RequestOptions {

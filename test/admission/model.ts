@@ -3,14 +3,7 @@
 // no code with the tree.
 import type { AdmissionTree, Branch, Cost, Limits, RequestOptions, Run } from '../../operator/admission/index.ts';
 
-/** Where limits can stand: a branch, or the children of one run. */
-interface Place {
-  limits: Limits;
-  /** The run that must start before others here (M3). */
-  closedFor: ModelRun | undefined;
-}
-
-interface ModelBranch extends Place {
+interface ModelBranch {
   readonly branch: Branch;
   readonly parent: ModelBranch | undefined;
   readonly mountedBy: ModelRun | undefined;
@@ -18,14 +11,15 @@ interface ModelBranch extends Place {
   isRemoved: boolean;
   /** When its present spell of waiting began; only meaningful while it waits. */
   since: number;
+  limits: Limits;
+  /** The run that must start before others here (M3). */
+  closedFor: ModelRun | undefined;
 }
 
 interface ModelRun {
   readonly rows: number;
   readonly bytes: number;
   readonly milliCards: number;
-  /** What its children stand under. */
-  readonly children: Place;
   readonly run: Run;
   readonly number: number;
   readonly update: ModelBranch;
@@ -36,8 +30,7 @@ interface ModelRun {
   state: 'waiting' | 'following' | 'granted' | 'ended';
   /** Run whose slot it uses; undefined while granted: the slot is its own. */
   slotOf: ModelRun | undefined;
-  isLoanOpen: boolean;
-  /** It has mounted others, or said something of its loan. */
+  /** It has mounted others. */
   isLender: boolean;
   /** Class whose room it takes, once granted. */
   room: string | undefined;
@@ -141,10 +134,8 @@ export class Model {
       rows: options.rows ?? 0,
       bytes: options.bytes ?? 0,
       milliCards: options.milliCards ?? 0,
-      children: { limits: {}, closedFor: undefined },
       state: 'following',
       slotOf: undefined,
-      isLoanOpen: true,
       isLender: false,
       room: undefined,
     };
@@ -182,11 +173,6 @@ export class Model {
     this.#judge(granted);
   }
 
-  closedLoan(run: Run, granted: readonly Run[]): void {
-    this.#lends(run).isLoanOpen = false;
-    this.#judge(granted);
-  }
-
   resized(slots: number, granted: readonly Run[]): void {
     this.#slots = slots;
     this.#judge(granted);
@@ -204,11 +190,6 @@ export class Model {
 
   limited(branch: Branch, limits: Limits, granted: readonly Run[]): void {
     this.#branchOf(branch).limits = limits;
-    this.#judge(granted);
-  }
-
-  limitedChildren(run: Run, limits: Limits, granted: readonly Run[]): void {
-    this.#lends(run).children.limits = limits;
     this.#judge(granted);
   }
 
@@ -244,14 +225,15 @@ export class Model {
     this.#forgetEnded();
   }
 
-  /** Starts whoever comes first, until nobody is left who could start. */
+  /** Starts whoever comes first, or in his place the run that a branch above him is closed for, until nobody is left who could start. */
   #serve(): ModelRun[] {
     const granted: ModelRun[] = [];
-    for (let run = this.#first(); run !== undefined; run = this.#first()) {
+    for (let next = this.#first(); next !== undefined; next = this.#first()) {
+      const run = pathTo(next.update).find(({ closedFor }) => closedFor !== undefined)?.closedFor ?? next;
       const stopper = this.#stopperOf(run);
       if (stopper !== undefined) this.#close(stopper, run);
       else {
-        this.#grant(run);
+        this.#grant(run, next);
         granted.push(run);
       }
     }
@@ -260,6 +242,7 @@ export class Model {
 
   /** A2: level by level, among those who could start and have not been found too heavy already. */
   #first(): ModelRun | undefined {
+    for (const { closedFor } of this.#branches) if (closedFor && !this.#hasRoom(closedFor)) this.#openFor(closedFor);
     let eligible = this.#eligible();
     for (let depth = 1; eligible.some(({ update }) => pathTo(update).length > depth); depth++) {
       const rivals = new Set(eligible.map(({ update }) => pathTo(update)[depth]!));
@@ -271,18 +254,11 @@ export class Model {
 
   // ---- limits: M1 to M4 -------------------------------------------------------------------------------------------------
 
-  /** From the innermost out. */
-  #placesOf({ lender, update }: ModelRun): Place[] {
-    return [...(lender === undefined ? [] : [lender.children]), ...pathTo(update).reverse()];
-  }
-
-  /** M1. */
-  #stopperOf(run: ModelRun): Place | undefined {
-    return this.#placesOf(run).find((place) => {
-      const { rows = Number.POSITIVE_INFINITY, bytes = Number.POSITIVE_INFINITY } = place.limits;
-      const below = [...this.#runs.values()].filter(
-        (other) => other.state === 'granted' && this.#placesOf(other).includes(place),
-      );
+  /** M1: the innermost. */
+  #stopperOf(run: ModelRun): ModelBranch | undefined {
+    return pathTo(run.update).findLast((branch) => {
+      const { rows = Number.POSITIVE_INFINITY, bytes = Number.POSITIVE_INFINITY } = branch.limits;
+      const below = this.#inFlight(branch);
       const isLoaded = below.some((other) => !other.isLender && other.rows + other.bytes + other.milliCards > 0);
       const fitsRows = run.rows === 0 || sum(below, 'rows') + run.rows <= rows;
       const fitsBytes = run.bytes === 0 || sum(below, 'bytes') + run.bytes <= bytes;
@@ -291,30 +267,25 @@ export class Model {
   }
 
   /** M2, M4. */
-  #close(place: Place, run: ModelRun): void {
-    this.#reopenFor(run);
-    place.closedFor = run;
+  #close(closed: ModelBranch, run: ModelRun): void {
+    this.#openFor(run);
+    for (const branch of this.#branches) if (isWithin(branch, closed)) branch.closedFor = undefined;
+    closed.closedFor = run;
   }
 
-  #reopenFor(run: ModelRun): void {
-    for (const place of this.#closedPlaces()) if (place.closedFor === run) place.closedFor = undefined;
+  #openFor(run: ModelRun): void {
+    for (const branch of this.#branches) if (branch.closedFor === run) branch.closedFor = undefined;
   }
 
-  #closedPlaces(): Place[] {
-    const places: Place[] = [...this.#branches, ...[...this.#runs.values()].map(({ children }) => children)];
-    return places.filter(({ closedFor }) => closedFor !== undefined);
-  }
-
-  /** M3, M4: the outermost branch that is closed for a run which could start lets in that one only, and not while it is known to be too heavy. */
-  #isShutOut(run: ModelRun): boolean {
-    const place = this.#placesOf(run).findLast(({ closedFor }) => closedFor !== undefined && this.#canStart(closedFor));
-    return place !== undefined && (place.closedFor !== run || this.#stopperOf(run) === place);
+  /** M3: a branch above it is closed for a run that is known to be too heavy. */
+  #isShutOut({ update }: ModelRun): boolean {
+    return pathTo(update).some((branch) => branch.closedFor && this.#stopperOf(branch.closedFor) === branch);
   }
 
   /** It waits no more for a slot. */
   #leave(run: ModelRun, state: ModelRun['state']): void {
     run.state = state;
-    this.#reopenFor(run);
+    this.#openFor(run);
   }
 
   #comesBefore(a: ModelBranch, b: ModelBranch): boolean {
@@ -322,10 +293,12 @@ export class Model {
     return shareA < shareB || (shareA === shareB && a.since < b.since);
   }
 
-  #grant(run: ModelRun): void {
-    const loan = this.#loanFor(run);
+  /** On its lender's loan, else on a slot of the pool, else on the loan of him whose place it takes (A7, M3). */
+  #grant(run: ModelRun, next = run): void {
+    const isSlotFree = this.#slotsHeld(this.#branches[0]!) < this.#slots;
+    const loan = this.#idleLoanFor(run) ?? (isSlotFree ? undefined : this.#idleLoanFor(next));
     this.#leave(run, 'granted');
-    run.slotOf = loan !== undefined && this.#isIdle(loan) ? loan : undefined;
+    run.slotOf = loan;
     run.room = run.run.runnerClass;
     for (const twin of this.#twinsOf(run)) if (twin.state === 'waiting') this.#leave(twin, 'following');
   }
@@ -346,14 +319,15 @@ export class Model {
   /** Everybody who could start now. */
   #eligible(): ModelRun[] {
     const could = [...this.#runs.values()].filter((run) => run.state === 'waiting' && this.#canStart(run));
-    return this.#closedPlaces().length === 0 ? could : could.filter((run) => !this.#isShutOut(run));
+    const isAnyClosed = this.#branches.some(({ closedFor }) => closedFor !== undefined);
+    return isAnyClosed ? could.filter((run) => !this.#isShutOut(run)) : could;
   }
 
   /** Apart from limits. */
   #canStart(run: ModelRun): boolean {
     if (!this.#hasRoom(run)) return false;
     if (this.#slotsHeld(this.#branches[0]!) < this.#slots) return true;
-    return this.#mayBorrow(run) && this.#executing() < this.#slots;
+    return this.#idleLoanFor(run) !== undefined && this.#executing() < this.#slots;
   }
 
   #hasRoom({ runnerClass }: ModelRun): boolean {
@@ -366,19 +340,15 @@ export class Model {
     return [...this.#runs.values()].filter((run) => this.#isExecuting(run) && run.room === name).length;
   }
 
-  /** A7. */
-  #mayBorrow(run: ModelRun): boolean {
-    const loan = this.#loanFor(run);
-    return loan !== undefined && this.#isIdle(loan);
+  /** A7, A8. */
+  #idleLoanFor(run: ModelRun): ModelRun | undefined {
+    const lender = this.#loanFor(run);
+    return lender !== undefined && this.#borrowerOf(lender) === undefined ? lender : undefined;
   }
 
   #loanFor(run: ModelRun): ModelRun | undefined {
-    const lender = run.lender ?? (run.update.parent?.mountedBy as ModelRun | undefined);
-    return lender?.state === 'granted' && lender.isLoanOpen ? lender : undefined;
-  }
-
-  #isIdle(lender: ModelRun): boolean {
-    return this.#borrowerOf(lender) === undefined;
+    const lender = run.lender ?? run.update.parent?.mountedBy;
+    return lender?.state === 'granted' ? lender : undefined;
   }
 
   #borrowerOf(lender: ModelRun): ModelRun | undefined {

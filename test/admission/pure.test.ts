@@ -2,20 +2,23 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { TreeSnapshot } from '../../operator/admission/index.ts';
+import { snapshotOf, type TreeSnapshot } from '../../operator/inspection/index.ts';
 import { World } from './world.ts';
 
-const ROOM = 'operator/admission';
 const IMPURE =
   /\b(Date|performance|Math\.random|crypto|setTimeout|setInterval|setImmediate|queueMicrotask|process|console|async|await|Promise|fetch|globalThis)\b/;
 
-describe('the admission room', () => {
-  for (const file of readdirSync(ROOM))
-    test(`${file} imports only its room and names neither time, chance nor the outside`, () => {
-      const code = readFileSync(`${ROOM}/${file}`, 'utf8').replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*/g, '');
-      for (const [, from] of code.matchAll(/from '([^']+)'/g)) expect(from).toMatch(/^\.\/[\w-]+\.ts$/);
+describe.for(['admission', 'inspection'])('the room operator/%s', (room) => {
+  const files = readdirSync(`operator/${room}`);
+  test.for(files)(
+    '%s imports only the tree and its own room, and names neither time, chance nor the outside',
+    (file) => {
+      const code = readFileSync(`operator/${room}/${file}`, 'utf8').replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*/g, '');
+      const wanted = room === 'admission' ? /^\.\/[\w-]+\.ts$/ : /^(\.\/[\w-]+\.ts|\.\.\/admission\/index\.ts)$/;
+      for (const [, from] of code.matchAll(/from '([^']+)'/g)) expect(from).toMatch(wanted);
       expect(code).not.toMatch(IMPURE);
-    });
+    },
+  );
 });
 
 /** Calls drawn from the numbers, with a picture after each. */
@@ -37,7 +40,7 @@ function play(numbers: readonly number[]): { readonly order: readonly string[]; 
       });
     else if (number % 5 === 3) world.end(flight[number % flight.length]!);
     else world.took(world.tree.setSlots(1 + (number % 5)));
-    pictures.push(world.tree.snapshot());
+    pictures.push(snapshotOf(world.tree));
   }
   return { order: world.order(), pictures };
 }

@@ -9,6 +9,7 @@ import {
   type ServingRule,
   strictPriority,
 } from '../../operator/admission/index.ts';
+import { auditOf } from '../../operator/inspection/index.ts';
 import { World } from './world.ts';
 
 const UPDATES = ['big', 'middle', 'small'];
@@ -52,7 +53,7 @@ function servingRuleContract(rule: ServingRule, isWorkConserving = true): void {
         expect(world.executing()).toHaveLength(4);
         world.end(world.inFlight()[i % 4]!);
       }
-      expect(world.tree.audit()).toEqual([]);
+      expect(auditOf(world.tree)).toEqual([]);
     });
 
     test('gives the same order twice', () => {
@@ -79,4 +80,17 @@ test('a fixed share is never exceeded, and is kept free for its update', () => {
   const big = world.askMany(world.update('big'), 'b', 10);
   expect(big.filter((run) => run.state === 'granted')).toHaveLength(3);
   expect(world.ask(world.update('small'), 's').state).toBe('granted');
+});
+
+test('A7: a fixed share that is used up stops no child whose parent lends it a slot', () => {
+  const world = new World({ slots: 4, rule: fixedShare({ nested: 1 }) });
+  const nested = world.update('nested');
+  const parent = world.ask(nested, 'parent');
+  const next = world.ask(nested, 'next');
+  const children = world.askMany(nested, 'child', 3, { lender: parent });
+  expect([next.state, ...children.map(({ state }) => state)]).toEqual(['waiting', 'granted', 'waiting', 'waiting']);
+  for (const child of children) world.end(child);
+  expect([next.state, parent.isExecuting]).toEqual(['waiting', true]);
+  world.end(parent);
+  expect(next.state).toBe('granted');
 });

@@ -165,6 +165,13 @@ test('with lending, an update of any size completes on one slot (A7)', () => {
   expect(took).toEqual({ a: 200 });
 });
 
+test('with lending, an update whose fixed share is one slot completes on its loan (A7)', () => {
+  const took = tookMs(
+    'slots: 8\nrules: [fixed-share]\nshares: {a: 1}\nlending: true\nupdates: [{name: a, tasks: 20, each: 10ms}]',
+  );
+  expect(took).toEqual({ a: 200 });
+});
+
 test('with lending, an update alone still has all the slots', () => {
   expect(tookMs('slots: 8\nlending: true\nupdates: [{name: a, tasks: 80, each: 10ms}]')).toEqual({ a: 100 });
 });

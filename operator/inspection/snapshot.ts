@@ -1,9 +1,8 @@
 // A picture of the tree at one moment, for people: nothing in it can change the tree, and the tree changes nothing in it.
 // It costs by branches and runs in flight, not by waiting runs. Branches stand in order of opening, classes in the order in which they were
 // named.
-import { type BranchEntry, below } from './branch.ts';
-import type { Rooms } from './rooms.ts';
-import type { Branch, Limits } from './types.ts';
+import type { Branch, Limits } from '../admission/index.ts';
+import { type BranchInside, below, type TreeInside } from './inside.ts';
 
 export interface BranchSnapshot extends Branch {
   /** Slots that its subtree holds; a loan counts once (A7). */
@@ -33,12 +32,12 @@ export interface TreeSnapshot {
   readonly pool: BranchSnapshot;
 }
 
-export function snapshotOf(pool: BranchEntry, slots: number, rooms: Rooms): TreeSnapshot {
+export function snapshotOf({ slots, inside: { pool, rooms } }: TreeInside): TreeSnapshot {
   const classes = rooms.all.flatMap(({ name, size, used }) => (name === undefined ? [] : [{ name, size, used }]));
   return { slots, classes, pool: branchSnapshot(pool) };
 }
 
-function branchSnapshot(branch: BranchEntry): BranchSnapshot {
+function branchSnapshot(branch: BranchInside): BranchSnapshot {
   const { number, kind, name, heldSlots, held, weight, waiting, since, rows, bytes, limits, children } = branch;
   const runs = [...below(branch)].flatMap(({ others }) => [...others]);
   const inFlight = runs.filter(({ state }) => state === 'granted').length;

@@ -1,35 +1,33 @@
-// Counts again the slow way what the tree keeps up to date (A3): tests call it after each step, the debug dump in production.
-import { type BranchEntry, below } from './branch.ts';
-import type { Lane } from './lane.ts';
-import type { Rooms } from './rooms.ts';
-import type { RunEntry } from './run.ts';
-
-const COUNTS = ['waiting', 'heldSlots', 'rows', 'bytes', 'milliCards', 'loaded'] as const;
+// Counts again the slow way what the tree keeps up to date (A3): tests call it after each step, the dispatcher's audit in production.
+import {
+  type BranchInside,
+  below,
+  COUNTS,
+  type Counts,
+  type LaneInside,
+  type RoomsInside,
+  type RunInside,
+  type TreeInside,
+} from './inside.ts';
 
 /** One sentence for each thing that does not hold; none when all is well. */
-export function auditOf(pool: BranchEntry, rooms: Rooms): readonly string[] {
+export function auditOf({ inside: { pool, rooms } }: TreeInside): readonly string[] {
   const branches = [...below(pool)];
   const runs = grantedBelow(pool);
-  const wrongRooms = rooms.all.filter(({ number, used }) => used !== executingIn(number, runs));
   return [
     ...branches.flatMap(faultsOfCounts),
     ...branches.flatMap(({ lanes }) => lanes.flatMap(faultsOfLane)),
-    ...wrongRooms.map(({ name = 'any', number, used }) => {
-      return `class ${name} says ${used} used, ${executingIn(number, runs)} were counted`;
-    }),
+    ...faultsOfRooms(rooms, runs),
     ...runs.flatMap(faultsOfRun),
   ];
 }
 
-const executingIn = (room: number, runs: readonly RunEntry[]): number =>
-  runs.filter((run) => run.room.number === room && run.isExecuting).length;
-
-const grantedBelow = (top: BranchEntry): RunEntry[] =>
+const grantedBelow = (top: BranchInside): RunInside[] =>
   [...below(top)].flatMap(({ others }) => [...others].filter(({ state }) => state === 'granted'));
 
 /** B1. */
-function faultsOfCounts(branch: BranchEntry): string[] {
-  const counted = { waiting: 0, heldSlots: 0, rows: 0, bytes: 0, milliCards: 0, loaded: 0 };
+function faultsOfCounts(branch: BranchInside): string[] {
+  const counted: Counts = { waiting: 0, heldSlots: 0, rows: 0, bytes: 0, milliCards: 0, loaded: 0 };
   for (const { waiters } of below(branch)) counted.waiting += waiters.length;
   for (const { load, borrowed, loan } of grantedBelow(branch)) {
     if (!borrowed) counted.heldSlots++;
@@ -43,23 +41,32 @@ function faultsOfCounts(branch: BranchEntry): string[] {
 }
 
 /** N1, N2, and runs in order of arrival. */
-function faultsOfLane(lane: Lane): string[] {
-  const { above, items, pos, queue } = lane;
+function faultsOfLane(lane: LaneInside): string[] {
+  const { above, items, pos, branch } = lane;
+  const queue = [...lane.queue];
   const isQueued = pos >= 0 && above?.items[pos] === lane;
   const isWrong =
     (above && isQueued !== lane.isOffering) ||
     items.some((item, at) => item.pos !== at || (at > 0 && !items[(at - 1) >> 1]!.isBefore(item))) ||
-    [...queue].some(({ number, prev }) => prev && prev.number > number);
-  return isWrong ? [`the lane ${lane.need} of ${lane.branch.kind} ${lane.branch.name} is out of order`] : [];
+    queue.some(({ number }, at) => at > 0 && queue[at - 1]!.number > number);
+  return isWrong ? [`the lane ${lane.need} of ${branch.kind} ${branch.name} is out of order`] : [];
 }
 
-/** L1 to L3. */
-function faultsOfRun(run: RunEntry): string[] {
+/** A12. */
+function faultsOfRooms(rooms: RoomsInside, runs: readonly RunInside[]): string[] {
+  const executingIn = (room: number): number =>
+    runs.filter((run) => run.room.number === room && run.isExecuting).length;
+  return rooms.all
+    .filter(({ number, used }) => used !== executingIn(number))
+    .map(({ name = 'any', number, used }) => `class ${name} says ${used} used, ${executingIn(number)} were counted`);
+}
+
+/** L1, L2. */
+function faultsOfRun(run: RunInside): string[] {
   const { number, borrowed, loan, isExecuting } = run;
   const faults: string[] = [];
   if (borrowed && borrowed.borrower !== run) faults.push(`run ${number} uses a loan that names another`);
   if (loan?.borrower && loan.borrower.borrowed !== loan) faults.push(`run ${number} lends in vain`);
-  if (loan && loan.isIdle !== (loan.isOpen && !loan.borrower)) faults.push(`run ${number} hides its idle loan`);
   if (isExecuting === (loan?.isWaiting === true)) faults.push(`run ${number} executes and waits for children at once`);
   return faults;
 }

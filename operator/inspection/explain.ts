@@ -1,10 +1,13 @@
 // Why a run waits, from the same keys that decide: what it waits for, who comes first at each level, and how many grants that makes.
-import { type BranchEntry, below } from './branch.ts';
-import type { Lane } from './lane.ts';
-import { closedAbove, stopperOf } from './limits.ts';
-import type { Rooms } from './rooms.ts';
-import { fewestHeldFirst } from './rules.ts';
-import type { RunEntry } from './run.ts';
+import { fewestHeldFirst, type Run } from '../admission/index.ts';
+import {
+  type BranchInside,
+  below,
+  type LaneInside,
+  type RoomsInside,
+  type RunInside,
+  type TreeInside,
+} from './inside.ts';
 import type { BranchSnapshot } from './snapshot.ts';
 
 /** What a decision compares of a branch (A2, A11). */
@@ -45,15 +48,11 @@ export interface Explanation {
 
 const NOT_WAITING: Explanation = { waitsFor: 'nothing', levels: [], olderRuns: 0, grantsBefore: 0 };
 
-export function explanationOf(
-  run: RunEntry,
-  rooms: Rooms,
-  leader: RunEntry | undefined,
-  slots: number,
-  history: RunHistory | undefined,
-): Explanation {
-  if (run.state === 'following')
-    return { ...NOT_WAITING, waitsFor: 'component', ...(leader && { of: String(leader.number) }) };
+/** Why a run waits and who comes first; `history` gives it a time. Costs by its update's waiting runs and the branches beside its path. */
+export function explanationOf(tree: TreeInside, asked: Run, history?: RunHistory): Explanation {
+  const { rooms, runOf } = tree.inside;
+  const run = runOf(asked);
+  if (run.state === 'following') return { ...NOT_WAITING, ...leaderOf(tree, run) };
   if (run.state !== 'waiting') return NOT_WAITING;
   const rivalries = rivalriesOf(run, rooms);
   const olderRuns = olderThan(run, below(run.update));
@@ -61,26 +60,38 @@ export function explanationOf(
   const levels = rivalries.map(({ own, ahead }) => ({ branch: standingOf(own), ahead: ahead.map(standingOf) }));
   const common = { levels, olderRuns, grantsBefore };
   if (!rooms.hasRoom(run.room.number)) return { ...common, waitsFor: 'class', of: run.room.name ?? 'any' };
-  const stopper = stopperOf(run) ?? closedAbove(run);
-  if (stopper) return { ...common, waitsFor: 'limit', of: stopper.name };
+  const limited = limitedFor(tree, run);
+  if (limited) return { ...common, waitsFor: 'limit', of: limited.name };
   if (history === undefined || history.runs === 0) return { ...common, waitsFor: 'slot' };
   // A slot frees every `meanRunMs ÷ slots` while all are taken.
-  const waitMs = ((grantsBefore + 1) * history.meanRunMs) / slots;
+  const waitMs = ((grantsBefore + 1) * history.meanRunMs) / tree.slots;
   return { ...common, waitsFor: 'slot', estimate: { waitMs, basis: history } };
+}
+
+/** The run of its component that executes (A9). */
+function leaderOf(tree: TreeInside, { component = '' }: RunInside): Pick<Explanation, 'waitsFor' | 'of'> {
+  const leader = tree.runsOf(component).find(({ state }) => state === 'granted');
+  return { waitsFor: 'component', ...(leader && { of: String(leader.number) }) };
+}
+
+/** The branch whose limits the run does not pass, or that starts another one first (M1, M3). */
+function limitedFor({ inside: { stopperOf, closings } }: TreeInside, run: RunInside): BranchInside | undefined {
+  const closed = closings.above(run);
+  return stopperOf(run) ?? (closed?.closedFor === run ? undefined : closed);
 }
 
 /** One level of the way down: the run's branch there, and those that are served before it. */
 interface Rivalry {
-  readonly own: Lane;
-  readonly ahead: readonly Lane[];
+  readonly own: LaneInside;
+  readonly ahead: readonly LaneInside[];
 }
 
-function rivalriesOf(run: RunEntry, rooms: Rooms): Rivalry[] {
+function rivalriesOf(run: RunInside, rooms: RoomsInside): Rivalry[] {
   const rivalries: Rivalry[] = [];
-  const isRival = ({ need, isLoan, pos }: Lane): boolean =>
+  const isRival = ({ need, isLoan, pos }: LaneInside): boolean =>
     pos >= 0 && !isLoan && (need === run.lane.need || rooms.hasRoom(need >> 1));
   for (let branch = run.update; branch.parent; branch = branch.parent) {
-    const own = branch.laneFor(run.lane.need);
+    const own = branch.lanes.find(({ need }) => need === run.lane.need)!; // it waits below, so there is one
     const rivals = [...branch.parent.children].flatMap(({ lanes }) => lanes.filter(isRival).slice(0, 1));
     rivalries.unshift({ own, ahead: rivals.filter((rival) => rival.branch !== branch && rival.isBefore(own)) });
   }
@@ -103,7 +114,7 @@ function fewestGrants(olderRuns: number, rivalries: readonly Rivalry[]): number 
 }
 
 /** Grants to a rival until it is ahead no more. Only fewest held first, counted in slots, says how many; else at least one. */
-function grantsAhead(rival: Lane, own: Lane, grants: number): number {
+function grantsAhead(rival: LaneInside, own: LaneInside, grants: number): number {
   const { held, heldSlots, waiting, lanes } = rival.branch;
   if (own.rule !== fewestHeldFirst) return 1;
   const isCounted = held === heldSlots && own.held === own.branch.heldSlots;
@@ -113,11 +124,11 @@ function grantsAhead(rival: Lane, own: Lane, grants: number): number {
   return Math.min(Math.max(0, more), isCounted && lanes.length === 1 ? waiting : 1);
 }
 
-function olderThan(run: RunEntry, branches: Iterable<BranchEntry>): number {
+function olderThan(run: RunInside, branches: Iterable<BranchInside>): number {
   const waiters = [...branches].flatMap((branch) => branch.waiters);
   return waiters.filter(({ number, room }) => number < run.number && room === run.room).length;
 }
 
-function standingOf({ branch: { kind, name, held, weight, since } }: Lane): Standing {
+function standingOf({ branch: { kind, name, held, weight, since } }: LaneInside): Standing {
   return { kind, name, held, weight, since };
 }

@@ -1,7 +1,8 @@
 // What `why` is made of: the compared keys of the branches, in the words of the rules.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { World } from './world.ts';
+import { auditOf, explanationOf, snapshotOf } from '../../operator/inspection/index.ts';
+import { World } from '../admission/world.ts';
 
 describe('a run that waits is explained', () => {
   test('for a slot: who comes first at each level with what they hold, and how many grants that makes', () => {
@@ -12,7 +13,7 @@ describe('a run that waits is explained', () => {
     world.askMany(fix, 'f', 1);
     world.askMany(other, 'o', 1);
     const [, last] = world.askMany(cycle, 'later', 2);
-    const why = world.tree.explain(last!);
+    const why = explanationOf(world.tree, last!);
     expect(why).toMatchObject({ waitsFor: 'slot', olderRuns: 1, grantsBefore: 2 });
     expect(
       why.levels.map(({ branch, ahead }) => [branch.name, branch.held, ahead.map(({ name, held }) => [name, held])]),
@@ -28,7 +29,7 @@ describe('a run that waits is explained', () => {
     const held = world.ask(world.update('first'), 'held');
     for (const name of ['a', 'b', 'c']) world.ask(world.update(name), name);
     const run = world.ask(world.update('mine'), 'mine');
-    const { grantsBefore } = world.tree.explain(run);
+    const { grantsBefore } = explanationOf(world.tree, run);
     const before = world.granted.length;
     for (let next: typeof held | undefined = held; run.state === 'waiting' && next; next = world.inFlight()[0])
       world.end(next);
@@ -39,8 +40,8 @@ describe('a run that waits is explained', () => {
     const world = new World({ slots: 4 });
     const runs = world.askMany(world.update('u'), 'r', 12);
     const basis = { runs: 50, meanRunMs: 1_000 };
-    expect(world.tree.explain(runs[11]!, basis).estimate).toEqual({ waitMs: 2_000, basis });
-    expect(world.tree.explain(runs[11]!, { runs: 0, meanRunMs: 0 })).not.toHaveProperty('estimate');
+    expect(explanationOf(world.tree, runs[11]!, basis).estimate).toEqual({ waitMs: 2_000, basis });
+    expect(explanationOf(world.tree, runs[11]!, { runs: 0, meanRunMs: 0 })).not.toHaveProperty('estimate');
   });
 
   test('for room in its class, for a limit, for another run of its component, or for nothing', () => {
@@ -55,7 +56,7 @@ describe('a run that waits is explained', () => {
       world.ask(limited, 'rows', { runnerClass: 'cpu', rows: 1 }),
       world.ask(update, 'twin', options),
       first,
-    ].map((run) => world.tree.explain(run));
+    ].map((run) => explanationOf(world.tree, run));
     expect(reasons.map(({ waitsFor, of }) => [waitsFor, of])).toEqual([
       ['class', 'gpu'],
       ['limit', 'bounded'],
@@ -67,10 +68,10 @@ describe('a run that waits is explained', () => {
   test('explaining changes nothing', () => {
     const world = new World({ slots: 1 });
     const runs = world.askMany(world.update('u'), 'r', 3);
-    const before = world.tree.snapshot();
-    for (const run of runs) world.tree.explain(run);
-    expect(world.tree.snapshot()).toEqual(before);
-    expect(world.tree.audit()).toEqual([]);
+    const before = snapshotOf(world.tree);
+    for (const run of runs) explanationOf(world.tree, run);
+    expect(snapshotOf(world.tree)).toEqual(before);
+    expect(auditOf(world.tree)).toEqual([]);
   });
 
   test('as many grants as it names pass before its own at the least, whatever ends and whoever else asks', () => {
@@ -87,7 +88,7 @@ describe('a run that waits is explained', () => {
         const waiting = asked.filter(({ state }) => state === 'waiting');
         fc.pre(waiting.length > 0);
         const run = waiting[draw(waiting.length)]!;
-        const { grantsBefore } = world.tree.explain(run);
+        const { grantsBefore } = explanationOf(world.tree, run);
         const before = world.granted.length;
         while (run.state === 'waiting') {
           if (draw(3) === 0) ask();

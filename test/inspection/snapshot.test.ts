@@ -1,6 +1,7 @@
 // What people see of the tree.
 import { expect, test } from 'vitest';
-import { World } from './world.ts';
+import { snapshotOf } from '../../operator/inspection/index.ts';
+import { World } from '../admission/world.ts';
 
 test('a snapshot shows every branch with what it holds, what waits and since when, in order of opening', () => {
   const world = new World({ slots: 2, rooms: { cpu: 8 } });
@@ -11,7 +12,7 @@ test('a snapshot shows every branch with what it holds, what waits and since whe
   world.ask(cycle, 'child', { lender: parent, runnerClass: 'cpu', component: 'c', version: '1', rows: 4 });
   world.ask(other, 'twin', { runnerClass: 'cpu', component: 'c', version: '1' });
   world.askMany(other, 'r', 2, { runnerClass: 'cpu' });
-  const { slots, classes, pool } = world.tree.snapshot();
+  const { slots, classes, pool } = snapshotOf(world.tree);
   expect(slots).toBe(2);
   expect(classes).toEqual([{ name: 'cpu', size: 8, used: 2 }]);
   expect(pool).toMatchObject({ kind: 'pool', heldSlots: 2, executing: 2, inFlight: 3, waiting: 1, following: 1 });
@@ -27,10 +28,10 @@ test('a snapshot is of its moment: what happens afterwards does not change it, a
   const update = world.update('u');
   const run = world.ask(update, 'r');
   world.ask(update, 'next');
-  const before = world.tree.snapshot();
-  expect(world.tree.snapshot()).toEqual(before);
+  const before = snapshotOf(world.tree);
+  expect(snapshotOf(world.tree)).toEqual(before);
   const copy = structuredClone(before);
   world.end(run);
   expect(before).toEqual(copy);
-  expect(world.tree.snapshot()).not.toEqual(before);
+  expect(snapshotOf(world.tree)).not.toEqual(before);
 });
