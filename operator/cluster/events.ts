@@ -28,18 +28,20 @@ export class EventRecorder {
   readonly #clock: Clock;
   readonly #instance: string;
   readonly #isLeading: () => boolean;
+  readonly #signal: AbortSignal;
   readonly #series = new Map<string, Series>();
   readonly #buckets = new Map<string, { tokens: number; atMs: number }>();
   #queue: Promise<void> = Promise.resolve();
   #pending = 0;
   #dropped = 0;
 
-  /** `instance`: name of this operator's pod. What happens while `isLeading` says no is for the leader to tell. */
-  constructor(api: KubeApi, instance: string, isLeading: () => boolean) {
+  /** `instance`: name of this operator's pod. What happens while `isLeading` says no, or once `signal` has ended, is for the leader to tell. */
+  constructor(api: KubeApi, instance: string, isLeading: () => boolean, signal: AbortSignal) {
     this.#api = api;
     this.#clock = api.clock;
     this.#instance = instance;
     this.#isLeading = isLeading;
+    this.#signal = signal;
   }
 
   /** Events that were not written: the bucket of their object was empty, the queue full, the server refused, or the lead was lost. */
@@ -89,6 +91,7 @@ export class EventRecorder {
           ...(annotations !== undefined && { metadata: { annotations } }),
           series: { count: series.count, lastObservedTime: microTime(nowMs) },
         },
+        signal: this.#signal,
       });
       return true;
     } catch (error) {
@@ -121,6 +124,7 @@ export class EventRecorder {
         ...what,
         note: note.slice(0, NOTE_MAX),
       },
+      signal: this.#signal,
     });
     return { name: created.metadata.name, namespace };
   }

@@ -3,16 +3,25 @@ import { LABELS } from '../../crds/schema/index.ts';
 import { objectPath, PODS } from './objects.ts';
 import type { KubeApi } from './rest.ts';
 
-/** Sets or removes the leader's label. */
-export async function labelAsLeader(
-  api: KubeApi,
-  pod: { readonly namespace: string; readonly name: string },
-  isLeader: boolean,
-): Promise<void> {
-  await api.request({
+interface PodName {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** Sets the leader's label. `signal` ends with the lead: a try that came later would stand beside the next leader's label. */
+export async function labelAsLeader(api: KubeApi, pod: PodName, signal: AbortSignal): Promise<void> {
+  await api.request({ ...labelling(pod, 'true'), signal });
+}
+
+/** Removes the label, where the API server answers at once: an operator that lost the lead writes nothing when the server is back. */
+export async function unlabelAsLeader(api: KubeApi, pod: PodName): Promise<void> {
+  await api.request({ ...labelling(pod, null), tries: 1 });
+}
+
+const labelling = (pod: PodName, value: 'true' | null) =>
+  ({
     method: 'PATCH',
     path: objectPath(PODS, pod),
     contentType: 'application/merge-patch+json',
-    body: { metadata: { labels: { [LABELS.leader]: isLeader ? 'true' : null } } },
-  });
-}
+    body: { metadata: { labels: { [LABELS.leader]: value } } },
+  }) as const;

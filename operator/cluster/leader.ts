@@ -72,6 +72,8 @@ export class LeaderElector {
   #timer: CancelTimer = () => {};
   #expiry: CancelTimer = () => {};
   #busy: Promise<void> | undefined;
+  /** The lease changed while it was looked at: what was read may be what it was before. */
+  #isStale = false;
 
   constructor(api: KubeApi, settings: LeaseSettings, events: LeaderEvents) {
     this.#api = api;
@@ -100,7 +102,9 @@ export class LeaderElector {
 
   /** A watcher saw that the lease changed: look now, so that a released lease is taken within milliseconds. */
   leaseChanged(): void {
-    if (this.#state.role !== 'leader') this.#tick();
+    if (this.#state.role === 'leader') return;
+    this.#isStale = this.#busy !== undefined;
+    this.#tick();
   }
 
   /** Stops; a leader releases the lease after `settled` (its workers have ended), so that a follower takes over at once. */
@@ -121,10 +125,16 @@ export class LeaderElector {
     if (this.#stop.signal.aborted) return;
     this.#busy ??= this.#step().finally(() => {
       this.#busy = undefined;
-      if (this.#stop.signal.aborted) return;
-      const jitter = 0.8 + 0.4 * this.#api.random();
-      this.#timer = this.#clock.after(this.#settings.retryMs * jitter, () => this.#tick());
+      if (!this.#stop.signal.aborted) this.#tickLater();
     });
+  }
+
+  #tickLater(): void {
+    const isStale = this.#isStale && this.#state.role !== 'leader';
+    this.#isStale = false;
+    if (isStale) return this.#tick();
+    const jitter = 0.8 + 0.4 * this.#api.random();
+    this.#timer = this.#clock.after(this.#settings.retryMs * jitter, () => this.#tick());
   }
 
   async #step(): Promise<void> {

@@ -22,17 +22,15 @@ export interface QueueMetrics {
   readonly retries: number;
 }
 
-interface Waiting {
-  readonly key: string;
-  /** Time of adding less the head start: the smallest goes first. */
-  rank: number;
-  readonly addedMs: number;
-}
-
 export class WorkQueue {
   readonly #clock: Clock;
   readonly #random: () => number;
-  readonly #ready = new Map<string, Waiting>();
+  /** By urgency, keys in the order in which they were added with their ranks: time of adding less the head start. The smallest goes first. */
+  readonly #ready: Readonly<Record<Urgency, Map<string, number>>> = {
+    user: new Map(),
+    child: new Map(),
+    routine: new Map(),
+  };
   readonly #delayed = new Map<string, { readonly cancel: CancelTimer; readonly atMs: number }>();
   readonly #working = new Set<string>();
   readonly #dirty = new Map<string, Urgency>();
@@ -52,11 +50,11 @@ export class WorkQueue {
       this.#dirty.set(key, moreUrgent(this.#dirty.get(key), urgency)); // Q1, Q2
       return;
     }
-    const nowMs = this.#clock.nowMs();
-    const rank = nowMs - HEAD_START_MS[urgency];
-    const known = this.#ready.get(key);
-    if (known !== undefined) known.rank = Math.min(known.rank, rank);
-    else this.#ready.set(key, { key, rank, addedMs: nowMs });
+    const rank = this.#clock.nowMs() - HEAD_START_MS[urgency];
+    const place = this.#queues.find((queue) => queue.has(key));
+    if (place !== undefined && place.get(key)! <= rank) return;
+    place?.delete(key);
+    this.#ready[urgency].set(key, rank);
     this.#hand();
   }
 
@@ -114,29 +112,41 @@ export class WorkQueue {
     this.#isClosed = true;
     for (const { cancel } of this.#delayed.values()) cancel();
     this.#delayed.clear();
-    this.#ready.clear();
+    for (const queue of this.#queues) queue.clear();
     for (const taker of this.#takers.splice(0)) taker(undefined);
   }
 
   metrics(): QueueMetrics {
-    const { size: depth } = this.#ready;
-    return { depth, delayed: this.#delayed.size, working: this.#working.size, retries: this.#retries };
+    return { depth: this.#depth, delayed: this.#delayed.size, working: this.#working.size, retries: this.#retries };
+  }
+
+  get #queues(): readonly Map<string, number>[] {
+    return Object.values(this.#ready);
+  }
+
+  get #depth(): number {
+    return this.#queues.reduce((sum, { size }) => sum + size, 0);
   }
 
   #hand(): void {
-    while (this.#takers.length > 0 && this.#ready.size > 0) {
-      const key = this.#mostUrgent();
-      this.#ready.delete(key);
+    while (this.#takers.length > 0) {
+      const key = this.#takeMostUrgent();
+      if (key === undefined) return;
       this.#working.add(key);
       this.#takers.shift()!(key);
     }
   }
 
-  /** Linear in the keys that wait: a queue is drained by a few workers and seldom holds more than a relist. */
-  #mostUrgent(): string {
-    let best: Waiting | undefined;
-    for (const waiting of this.#ready.values()) if (best === undefined || waiting.rank < best.rank) best = waiting;
-    return best!.key;
+  /** Ranks of one urgency only grow, so the smallest of all is the first of one of them. */
+  #takeMostUrgent(): string | undefined {
+    let best: { readonly key: string; readonly rank: number; readonly queue: Map<string, number> } | undefined;
+    for (const queue of this.#queues) {
+      const [first] = queue;
+      if (first !== undefined && (best === undefined || first[1] < best.rank))
+        best = { key: first[0], rank: first[1], queue };
+    }
+    best?.queue.delete(best.key);
+    return best?.key;
   }
 }
 

@@ -80,7 +80,7 @@ export class Control {
     this.#pipelineQueue = new WorkQueue(clock, random);
     this.#sourceQueue = new WorkQueue(clock, random);
     const writes = new ClusterWrites(api, options.isLeading);
-    this.#notes = new EventRecorder(api, options.instance, options.isLeading);
+    this.#notes = new EventRecorder(api, options.instance, options.isLeading, signal);
     this.statuses = new StatusWriter({
       writes,
       clock,
@@ -126,11 +126,12 @@ export class Control {
   // ---- what the caches tell ----------------------------------------------------------------------------------------
 
   pipelineChanged(key: string, object: StoredObject): void {
+    const { caches } = this.#options;
     this.#pipelineQueue.add(key, 'user');
     const isEdit =
       object.metadata.generation !== (object.status as { observedGeneration?: number })?.observedGeneration;
-    if (!isEdit) return; // sources show the Pipeline's state
-    for (const source of this.#options.caches.sourcesOf(key)) this.#sourceQueue.add(keyOfObject(source));
+    if (!isEdit && caches.pipeline(key) !== undefined) return;
+    for (const source of caches.sourcesOf(key)) this.#sourceQueue.add(keyOfObject(source)); // they show the Pipeline's state
   }
 
   sourceChanged(key: string, object: StoredObject): void {

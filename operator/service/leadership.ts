@@ -13,6 +13,7 @@ import {
   labelAsLeader,
   type OwnerReference,
   TokenReviewer,
+  unlabelAsLeader,
 } from '../cluster/index.ts';
 import type { Follower } from '../dispatch/index.ts';
 import { Gateway, type GatewayServer, LEASE_DEFAULTS, serveGateway } from '../gateway/index.ts';
@@ -96,11 +97,11 @@ export class Leadership {
 
   /** Lets runners in and reconciles what is there. Call it once; changes are to be told from before that. */
   async begin(): Promise<void> {
-    const { api, log, epoch } = this.#options;
+    const { api, log, epoch, signal } = this.#options;
     await this.#listen();
     this.control.start();
     this.#renewLater();
-    await labelAsLeader(api, this.#pod, true);
+    await labelAsLeader(api, this.#pod, signal);
     log.info('this operator leads', { epoch });
   }
 
@@ -121,7 +122,7 @@ export class Leadership {
     this.#gateway.close(why);
     await Promise.all([this.#server?.close(), this.control.stop()]);
     // Whoever leads next sets its own label; a pod that stays labelled would only send runners away.
-    await labelAsLeader(this.#options.api, this.#pod, false).catch(() => {});
+    await unlabelAsLeader(this.#options.api, this.#pod).catch(() => {});
   }
 
   get #pod() {

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { CertificateKeeper, type KubeApi, LEASE_TIMES } from '../../operator/cluster/index.ts';
+import { CertificateKeeper, type KubeApi, LEASE_TIMES, type LeaseTimes } from '../../operator/cluster/index.ts';
 import type { PodObject, StoredObject } from '../../operator/reconcile/index.ts';
 import { type Connection, connect } from '../../runner/session/index.ts';
 import { MINIMAL_PIPELINE, MINIMAL_SOURCE, type Plain } from '../crds/objects.ts';
@@ -39,14 +39,14 @@ afterEach(async () => {
 
 const operatorPod = (name: string) => ({ metadata: { name }, spec: { containers: [{ name: 'a', image: 'a' }] } });
 
+/** `times`: of the Lease; a test that waits until one expires makes them shorter. */
 async function start(
   name: string,
   port: number,
-  more: { url?: string; retryMs?: number } = {},
+  { url = server.url, times = LEASE_TIMES }: { url?: string; times?: LeaseTimes } = {},
 ): Promise<WholeOperator> {
   await server.ask('POST', '/api/v1/namespaces/fairlead/pods', operatorPod(name));
-  const times = { durationMs: 6_000, renewDeadlineMs: 4_000, retryMs: more.retryMs ?? 500 };
-  const operator = wholeOperator({ url: more.url ?? server.url, token: server.token, name, port, leaseTimes: times });
+  const operator = wholeOperator({ url, token: server.token, name, port, leaseTimes: times });
   ends.push(() => operator.made.stop());
   await operator.made.start();
   return operator;
@@ -129,7 +129,9 @@ describe('two operators', () => {
     await leads(first, 'op-0');
     const ca = await authority();
     // It looks again only in an hour: what makes it lead is the Lease that it watches.
-    const second = await start('op-1', 17_453, { retryMs: 3_600_000 });
+    const hour = 3_600_000;
+    const times = { durationMs: 3 * hour, renewDeadlineMs: 2 * hour, retryMs: hour };
+    const second = await start('op-1', 17_453, { times });
     expect(second.made.isLeading).toBe(false);
     await first.made.stop();
     await leads(second, 'op-1');
@@ -139,7 +141,9 @@ describe('two operators', () => {
 
   test('one that is cut off stops leading, closes its streams, and writes nothing when it is back; the runner goes on with the other', async () => {
     const proxy = new FaultProxy(server.url);
-    const first = await start('op-2', 17_463, { url: await proxy.start() });
+    // As short as a machine that is busy with other things lets a leader live.
+    const times = { durationMs: 15_000, renewDeadlineMs: 10_000, retryMs: 1_000 };
+    const first = await start('op-2', 17_463, { url: await proxy.start(), times });
     ends.unshift(() => proxy.stop()); // after the operator behind it
     await leads(first, 'op-2');
     const pod = await runnerPod('cut-off');
@@ -155,7 +159,7 @@ describe('two operators', () => {
       'it executes the first cycle',
     );
     const run = runner.engine.runAt('cut-off-docs');
-    const second = await start('op-3', 17_473);
+    const second = await start('op-3', 17_473, { times });
     proxy.goDown();
     await eventually(
       () => first.ended,
@@ -166,10 +170,10 @@ describe('two operators', () => {
     await leads(second, 'op-3');
     await eventually(
       () => runner.epochs,
-      (seen) => seen.length === 2,
+      (seen) => seen.length > 1,
       'the runner joins the second',
     );
-    expect(runner.epochs[1]).toBeGreaterThan(runner.epochs[0]!);
+    expect(runner.epochs.at(-1)).toBeGreaterThan(runner.epochs[0]!);
     expect(runner.engine.running.has(run)).toBe(true); // it went on all the time
     expect(runner.engine.cancels.size).toBe(0);
     proxy.calls.length = 0;

@@ -88,7 +88,12 @@ describe.skipIf(!hasHelm)('the rights of the chart', () => {
       spec: { serviceAccountName: 'fairlead', containers: [{ name: 'a', image: 'a' }] },
     };
     await server.ask('POST', '/api/v1/namespaces/fairlead/pods', pod);
-    const operator = await start(await tokenOf());
+    const rules = parseAllDocuments(yaml).flatMap(
+      (document) => (document.toJS() as { rules?: Rule[] } | null)?.rules ?? [],
+    );
+    const token = await tokenOf();
+    await untilGiven(token, rightsOf(rules));
+    const operator = await start(token);
     const at = (plural: string, name = '') =>
       `/apis/fairlead.dev/v1alpha1/namespaces/default/${plural}${name && `/${name}`}`;
     await server.ask('POST', at('pipelines'), { ...MINIMAL_PIPELINE, metadata: { name: 'index' } });
@@ -110,14 +115,21 @@ describe.skipIf(!hasHelm)('the rights of the chart', () => {
     await eventually(() => calls.some(({ method }) => method === 'DELETE'), Boolean, 'the runner goes');
     await operator.stop();
     expect(calls.filter(({ code }) => code === 401 || code === 403)).toEqual([]);
-    const rules = parseAllDocuments(yaml).flatMap(
-      (document) => (document.toJS() as { rules?: Rule[] } | null)?.rules ?? [],
-    );
     const used = new Set(calls.flatMap(({ method, path }) => rightsFor(method, path)));
     const unused = rightsOf(rules).filter((right) => !used.has(right) && !UNSEEN.includes(right));
     expect(unused.filter((right) => !right.startsWith('authentication.k8s.io'))).toEqual([]);
     expect([...used].filter((right) => !rightsOf(rules).includes(right))).toEqual([]);
   });
+
+  /** The API server hears of roles that were just made a moment later. */
+  async function untilGiven(token: string, rights: readonly string[]): Promise<void> {
+    const given = async () => {
+      const path = '/apis/authorization.k8s.io/v1/selfsubjectrulesreviews';
+      const { body } = await server.ask('POST', path, { spec: { namespace: 'fairlead' } }, { token });
+      return rightsOf((body as { status: { resourceRules: Rule[] } }).status.resourceRules);
+    };
+    await eventually(given, (all) => rights.every((right) => all.includes(right)), 'the rights are in force');
+  }
 
   async function tokenOf(): Promise<string> {
     const path = '/api/v1/namespaces/fairlead/serviceaccounts/fairlead/token';

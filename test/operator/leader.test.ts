@@ -66,6 +66,26 @@ describe('leader election', () => {
     await made[1]!.stop();
   });
 
+  test('a release that comes while the lease is looked at is not missed: the follower looks again at once', async () => {
+    const { server, made, log, pass } = await electors(1);
+    const metadata = { name: 'operator', namespace: 'fairlead' };
+    const spec = {
+      holderIdentity: 'another',
+      leaseDurationSeconds: 3_600,
+      renewTime: microTime(0),
+      leaseTransitions: 1,
+    };
+    server.put(LEASES_PATH, { metadata, spec });
+    server.breakNext('get', { kind: 'hang' });
+    made[0]!.start();
+    await until(() => server.hung === 1, 'its look');
+    server.put(LEASES_PATH, { metadata, spec: { ...spec, holderIdentity: '' } });
+    made[0]!.leaseChanged();
+    await pass(LEASE_TIMES.renewDeadlineMs / 2); // the look is given up
+    await until(() => log.includes('op-0 leads 2'), 'the hand-over');
+    await made[0]!.stop();
+  });
+
   test('E4: a renewal that the end broke off and the server carried out does not keep the lease from being released', async () => {
     const { server, made, pass, spec } = await electors(1);
     made[0]!.start();

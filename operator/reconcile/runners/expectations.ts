@@ -1,6 +1,7 @@
 // What was asked for and the cache does not show yet (F97).
 //   X1. A pod whose create was sent counts as there until the cache shows it or `PATIENCE_MS` have passed, also when the answer was lost.
-//   X2. A pod whose delete was sent counts as being deleted until the cache shows that, or that it is gone.
+//   X2. A pod whose delete was sent counts as being deleted until the cache shows that, or that it is gone, or `PATIENCE_MS` have passed.
+//   X3. What never comes makes no event: `dueAtMs` says when to look again.
 import type { Clock } from '../../clock.ts';
 import type { PodObject } from '../ports.ts';
 
@@ -59,6 +60,18 @@ export class Expectations {
     if (pod.metadata.deletionTimestamp !== undefined) return true;
     const untilMs = this.#owners.get(owner)?.deletes.get(pod.metadata.uid ?? '');
     return untilMs !== undefined && untilMs > this.#clock.nowMs();
+  }
+
+  /** When what was asked for counts no more, of the pods that the cache shows (X3); undefined: nothing is expected. */
+  dueAtMs(owner: string, shown: readonly PodObject[]): number | undefined {
+    const { creates, deletes } = this.#of(owner);
+    const missing = this.missing(owner, shown).map(({ name }) => creates.get(name)?.untilMs);
+    const lingering = shown
+      .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+      .map(({ metadata }) => deletes.get(metadata.uid ?? ''));
+    const nowMs = this.#clock.nowMs();
+    const times = [...missing, ...lingering].filter((atMs) => atMs !== undefined && atMs > nowMs) as number[];
+    return times.length === 0 ? undefined : Math.min(...times);
   }
 
   forget(owner: string): void {

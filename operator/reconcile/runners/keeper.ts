@@ -88,9 +88,11 @@ export class RunnerKeeper {
     for (const runner of kept.spec.runners)
       states.push(await this.#keepClass(kept, runner, demand.get(runner.name) ?? NO_DEMAND, signal));
     await this.#removeUnknownClasses(kept, signal);
-    const times = states.flatMap(({ lookAgainAtMs }) => (lookAgainAtMs === undefined ? [] : [lookAgainAtMs]));
+    const owner = kept.object.metadata.uid ?? '';
+    const expectedAtMs = this.#expectations.dueAtMs(owner, this.#options.caches.podsOf(owner));
+    const lookAgainAtMs = states.map((one) => one.lookAgainAtMs).reduce(earliest, expectedAtMs);
     const classes = states.map(({ state }) => state);
-    return times.length === 0 ? { classes } : { classes, lookAgainAtMs: Math.min(...times) };
+    return lookAgainAtMs === undefined ? { classes } : { classes, lookAgainAtMs };
   }
 
   forget(ownerUid: string): void {
