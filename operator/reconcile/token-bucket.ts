@@ -9,13 +9,15 @@ export interface Rate {
 
 export class TokenBucket {
   readonly #clock: Clock;
-  readonly #rate: Rate;
+  readonly #burst: number;
+  #perSecond: number;
   #left: number;
   #atMs: number;
 
   constructor(clock: Clock, rate: Rate) {
     this.#clock = clock;
-    this.#rate = rate;
+    this.#burst = rate.burst;
+    this.#perSecond = rate.perSecond;
     this.#left = rate.burst;
     this.#atMs = clock.nowMs();
   }
@@ -23,7 +25,7 @@ export class TokenBucket {
   /** Milliseconds until as many permissions are there; 0: now. */
   untilMs(permissions: number): number {
     this.#refill();
-    return (Math.max(0, permissions - this.#left) * 1000) / this.#rate.perSecond;
+    return (Math.max(0, permissions - this.#left) * 1000) / this.#perSecond;
   }
 
   /** Takes a permission, also one that is not there yet. `floor`: the debt that may be left, as a number not above 0. */
@@ -32,10 +34,15 @@ export class TokenBucket {
     this.#left = Math.max(floor, this.#left - 1);
   }
 
+  /** From now on so many come a second. */
+  refillWith(perSecond: number): void {
+    this.#refill();
+    this.#perSecond = perSecond;
+  }
+
   #refill(): void {
     const nowMs = this.#clock.nowMs();
-    const { perSecond, burst } = this.#rate;
-    this.#left = Math.min(burst, this.#left + ((nowMs - this.#atMs) * perSecond) / 1000);
+    this.#left = Math.min(this.#burst, this.#left + ((nowMs - this.#atMs) * this.#perSecond) / 1000);
     this.#atMs = nowMs;
   }
 }

@@ -1,4 +1,4 @@
-// What is written of statuses, and when; W1 to W5 are the invariants at the head of operator/reconcile/writer/status-writer.ts.
+// What is written of statuses, and when; W1 to W6 are the invariants at the head of operator/reconcile/writer/status-writer.ts.
 import { describe, expect, test } from 'vitest';
 import { type AnyStatus, StatusWriter, type StoredObject, type WriteResult } from '../../operator/reconcile/index.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
@@ -27,7 +27,15 @@ const settle = async () => {
   for (let turn = 0; turn < 10; turn++) await Promise.resolve();
 };
 
-function writing(answer: () => Promise<WriteResult> = async () => 'done', rate = { perSecond: 1, burst: 100 }) {
+/** A budget that stays as it is. */
+const steady = (perSecond: number, burst: number) => ({
+  perSecond,
+  perSecondMin: perSecond,
+  perSecondMax: perSecond,
+  burst,
+});
+
+function writing(answer: () => Promise<WriteResult> = async () => 'done', rate = steady(1, 100)) {
   const clock = new VirtualClock();
   const written: Status[] = [];
   const failures: string[] = [];
@@ -139,7 +147,7 @@ describe('statuses', () => {
   });
 
   test('W4: what can wait keeps to the budget of all objects, and what is urgent passes it', async () => {
-    const { clock, written, offer } = writing(undefined, { perSecond: 1, burst: 2 });
+    const { clock, written, offer } = writing(undefined, steady(1, 2));
     for (let n = 0; n < 5; n++) offer(objectOf(`o${n}`, ready('True', { items: 1 })), ready('True', { items: 10 + n }));
     clock.advance(3_000);
     await settle();

@@ -4,14 +4,13 @@
 //   W2. What changes is written when its pace says so (pace.ts), with all that came meanwhile. What went up and down again in that time is
 //       never written.
 //   W3. What is written is made at the moment of writing, so that a wait never writes something old.
-//   W4. At most `writers` requests are under way, and what can wait keeps to `rate`, for all objects together: more would only wait in the
-//       API server. What is urgent goes first and waits for no budget.
+//   W4. At most `writers` requests are under way, and what can wait keeps to a budget for all objects together (budget.ts): more would only
+//       wait in the API server. What is urgent goes first and waits for no budget.
 //   W5. Of what was written only the conditions and a gist are kept: ten thousand whole statuses stand in the cache already.
 //   W6. Of one object at most one status is under way: two on two connections may arrive in either order, and the older would stand for good.
 import type { CancelTimer, Clock } from '../../clock.ts';
 import { keyOf, type StoredObject, type WriteResult, type Writes } from '../ports.ts';
-import type { Rate } from '../token-bucket.ts';
-import { WriteBudget } from './budget.ts';
+import { WriteBudget, type WriteRate } from './budget.ts';
 import { type AnyStatus, type Gist, gistOf, type Pace, paceOf } from './pace.ts';
 
 /** Makes the status from what is known now; undefined: the object is gone, nothing is to be written. */
@@ -26,7 +25,7 @@ export interface StatusWriterOptions {
   /** How long what is to be written soon may wait; what is to be written later or seldom waits ten and a hundred times as long. */
   readonly everyMs?: number;
   readonly writers?: number;
-  readonly rate?: Rate;
+  readonly rate?: WriteRate;
   readonly failed?: (key: string, error: unknown) => void;
 }
 
@@ -42,7 +41,8 @@ interface Entry {
 const EVERY_MS = 3_000;
 const TIMES: Readonly<Record<Exclude<Pace, 'now'>, number>> = { soon: 1, later: 10, seldom: 100 };
 const WRITERS = 6;
-const RATE: Rate = { perSecond: 20, burst: 50 };
+/** More than 200 status writes a second an API server of two cores does not take, whatever the number of writers. */
+const RATE: WriteRate = { perSecond: 20, perSecondMin: 5, perSecondMax: 200, burst: 50 };
 const RETRY_MS = 5_000;
 
 export class StatusWriter {
@@ -67,10 +67,10 @@ export class StatusWriter {
     return this.#written;
   }
 
-  /** Nothing is being written or will be in the next seconds; figures of a moment may wait for their time. */
+  /** Nothing is being written or waits for its time, but figures of a moment. */
   get isIdle(): boolean {
     if (this.#underWay.size + this.#urgent.size + this.#due.size > 0) return false;
-    for (const { timer } of this.#entries.values()) if (timer?.pace === 'soon') return false;
+    for (const { timer } of this.#entries.values()) if (timer !== undefined && timer.pace !== 'seldom') return false;
     return true;
   }
 
@@ -202,10 +202,14 @@ export class StatusWriter {
 
   /** `conflict`: also what a server that is away or refuses comes to; the next attempt is made from what is known then. */
   async #applied(key: string, object: StoredObject, status: object): Promise<WriteResult> {
-    const { writes, signal, failed } = this.#options;
+    const { writes, signal, failed, clock } = this.#options;
+    const startedMs = clock.nowMs();
     try {
-      return await writes.applyStatus(object, status, signal);
+      const result = await writes.applyStatus(object, status, signal);
+      this.#budget.answered(clock.nowMs() - startedMs, false);
+      return result;
     } catch (error) {
+      this.#budget.answered(clock.nowMs() - startedMs, true);
       if (!signal.aborted) failed?.(key, error);
       return 'conflict';
     }
