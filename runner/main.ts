@@ -15,6 +15,7 @@ import {
   type RunnerSpecs,
   specsText,
 } from './session/index.ts';
+import { type PushServer, PushSource, servePushes } from './sources/index.ts';
 
 export interface RunnerProgramOptions {
   readonly identity: RunnerIdentity;
@@ -26,6 +27,8 @@ export interface RunnerProgramOptions {
   /** Relative paths of the specs start here. */
   readonly baseDir: string;
   readonly secret: ReadSecret;
+  /** Where push sources listen; absent: they take nothing here. */
+  readonly pushAddress?: { readonly host: string; readonly port: number };
   /** How long runs may take to end when the runner is asked to leave; after that they are handed back. */
   readonly graceMs: number;
   readonly log: (text: string) => void;
@@ -78,6 +81,7 @@ class Serving {
   readonly #engine = new DeferredEngine();
   #assembly: Promise<Assembly> | undefined;
   #opening: Part | undefined;
+  #door: Promise<PushServer | undefined> = Promise.resolve(undefined);
   /** What the specs said that the parts were opened for. */
   #specsText: string | undefined;
   #epoch = 0;
@@ -158,7 +162,8 @@ class Serving {
     );
   }
 
-  #execute({ stores, plan, sources, hide }: Assembly): void {
+  #execute(assembly: Assembly): void {
+    const { stores, plan, sources, hide, forget } = assembly;
     const engine = new Engine({
       state: stores.state,
       plan,
@@ -166,9 +171,27 @@ class Serving {
       adopted: stores.adopted,
       clock: systemClock,
       hide,
+      forget,
     });
     engine.connect(this.#connection.session.uplink);
     this.#engine.attach(engine);
+    this.#door = this.#takePushes(assembly);
+  }
+
+  /** A door that cannot be opened takes no runs away: senders are refused and send again. */
+  async #takePushes({ sources }: Assembly): Promise<PushServer | undefined> {
+    const { pushAddress, identity, log } = this.#options;
+    const found = pushSourcesOf(identity.pipeline, sources);
+    if (pushAddress === undefined || found.size === 0) return undefined;
+    const { host, port } = pushAddress;
+    try {
+      const server = await servePushes((path) => found.get(path), host, port);
+      log(`items are pushed to port ${server.port}: ${[...found.keys()].join(', ')}`);
+      return server;
+    } catch (error) {
+      log(`pushes are not taken here: ${error instanceof Error ? error.message : error}`);
+      return undefined;
+    }
   }
 
   async #assemble(specs: RunnerSpecs): Promise<Assembly> {
@@ -194,10 +217,20 @@ class Serving {
   }
 
   async #close(): Promise<void> {
+    await (await this.#door)?.close();
     await this.#connection.close();
     const assembly = await this.#assembly?.catch(() => undefined);
     await assembly?.close();
   }
+}
+
+/** Push sources by the path of their webhook. */
+function pushSourcesOf(pipeline: string, sources: Assembly['sources']): ReadonlyMap<string, PushSource> {
+  const [namespace] = pipeline.split('/');
+  const found = new Map<string, PushSource>();
+  for (const [name, { source }] of sources)
+    if (source instanceof PushSource) found.set(`/push/${namespace}/${name}`, source);
+  return found;
 }
 
 /** As local mode names it: the namespace where it is not the default one. */

@@ -2,9 +2,10 @@
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
+import { parseApiAddress } from '../../operator/api/index.ts';
 import { logOf } from '../../operator/log.ts';
 import { countCards } from '../../runner/gpus.ts';
-import { RunnerFailed, secretsIn, startRunner } from '../../runner/main.ts';
+import { RunnerFailed, type RunnerProgramOptions, secretsIn, startRunner } from '../../runner/main.ts';
 import { Secrets } from '../../runner/secrets.ts';
 import { collect } from '../collect.ts';
 import { CommandError } from '../exit.ts';
@@ -25,6 +26,7 @@ interface Options extends LogFlags {
   readonly data: string;
   readonly base: string;
   readonly secrets: string;
+  readonly pushAddress?: string;
   readonly grace: number;
 }
 
@@ -48,6 +50,7 @@ export function configure(command: Command): void {
     .option('--data <folder>', 'folder for clones, caches and embedded state', '.fairlead')
     .option('--base <folder>', 'folder in which relative paths of the specs start', '.')
     .option('--secrets <folder>', 'folder with a file for each key of each Secret', '/var/run/fairlead/secrets')
+    .option('--push-address <host:port>', 'where push sources of the Pipeline listen (default: they take nothing here)')
     .option('--grace <seconds>', 'time in which runs may end after SIGTERM', wholeNumber, 25)
     .action(run);
 }
@@ -72,6 +75,7 @@ async function run(options: Options): Promise<void> {
     dataDir: resolve(options.data),
     baseDir: resolve(options.base),
     secret: secrets.read,
+    ...pushAddressOf(options),
     graceMs: options.grace * 1000,
     log: (text) => log.info(text),
   });
@@ -92,4 +96,12 @@ async function run(options: Options): Promise<void> {
   } catch (error) {
     throw error instanceof RunnerFailed ? new CommandError(error.message) : error;
   }
+}
+
+function pushAddressOf({ pushAddress }: Options): Pick<RunnerProgramOptions, 'pushAddress'> {
+  if (pushAddress === undefined) return {};
+  const place = parseApiAddress(pushAddress);
+  if (place === undefined || place === 'off')
+    throw new CommandError(`--push-address: ${pushAddress} is not host:port`, 'usage');
+  return { pushAddress: place };
 }

@@ -43,6 +43,8 @@ const SECRETS_DIR = '/var/run/fairlead/secrets';
 const TOKEN_DIR = '/var/run/fairlead/token';
 const CA_DIR = '/var/run/fairlead/ca';
 const DATA_DIR = '/var/lib/fairlead';
+/** Where push sources listen, for a Service of the user's. */
+export const PUSH_PORT = 4180;
 /** User of the image; a number, so that `runAsNonRoot` can be checked. */
 const USER_ID = 10001;
 /** Time that a runner leaves itself to say goodbye before it is killed. */
@@ -170,6 +172,7 @@ function container(wish: RunnerPodWish): Record<string, unknown> {
     terminationMessagePolicy: 'FallbackToLogsOnError',
     args: runnerArguments(wish),
     env: environment(),
+    ports: [{ name: 'push', containerPort: PUSH_PORT }], // listens only where the Pipeline has a push source
     resources: hasOwnCards(runner) ? { limits: { [runner.resourceName]: String(runner.gpus) } } : {},
     securityContext: {
       allowPrivilegeEscalation: false,
@@ -202,6 +205,7 @@ function runnerArguments({ pipeline, runner, settings }: RunnerPodWish): string[
     gpus: String(runner.gpus),
     data: DATA_DIR,
     secrets: SECRETS_DIR,
+    'push-address': `0.0.0.0:${PUSH_PORT}`,
     grace: String(Math.max(1, settings.graceS - GRACE_MARGIN_S)),
   };
   return ['runner', ...Object.entries(flags).flatMap(([name, value]) => [`--${name}`, value])];

@@ -9,6 +9,7 @@ import { openSource } from '../sources/index.ts';
 import { openStepHost, type StepHost } from '../steps/index.ts';
 import type { Folders } from './names.ts';
 import { planOf } from './plan.ts';
+import { forgetPushedTo, pushStoreOf } from './push-store.ts';
 import { openStores, type StoreOptions, type Stores } from './stores.ts';
 
 export interface AssembleOptions {
@@ -46,6 +47,8 @@ export interface Assembly {
   readonly steps: StepHost;
   /** Takes the values of its secrets out of a text. */
   readonly hide: Hide;
+  /** A source, or the whole Pipeline, was dropped: what only its sources keep goes too. */
+  forget(source: string | undefined): Promise<void>;
   /** Closes everything, the state last. */
   close(): Promise<void>;
 }
@@ -104,10 +107,12 @@ async function assembleInto(open: Opened, options: AssembleOptions): Promise<Omi
     },
   });
   const sources = sourcePlans(open, options);
-  return { stores, plan, sources, steps, close: () => open.close() };
+  const forget = (source: string | undefined) => forgetPushedTo(source, options);
+  return { stores, plan, sources, steps, forget, close: () => open.close() };
 }
 
-type SourceOptions = Pick<AssembleOptions, 'sources' | 'folders' | 'cacheDir' | 'clock' | 'secret'>;
+type SourceOptions = Pick<AssembleOptions, 'sources' | 'folders' | 'cacheDir' | 'clock' | 'secret'> &
+  Partial<Pick<AssembleOptions, 'pipeline' | 'spec'>>;
 
 /** Opens only the sources, for looking at what they list. */
 export function openSources(options: SourceOptions): Pick<Assembly, 'sources' | 'hide' | 'close'> {
@@ -123,6 +128,8 @@ function sourcePlan(open: Opened, { name, spec, base }: NamedSource, options: So
   const { clock, secret, folders } = options;
   const cacheDir = options.cacheDir ?? join(folders.home, 'cache');
   const keepDir = join(folders.home, 'kept');
-  const source = open.add(openSource(spec.source, { name, clock, cacheDir, keepDir, baseDir: base, secret }));
+  const pushStore = spec.source.push && pushStoreOf(name, options);
+  const places = { cacheDir, keepDir, baseDir: base, ...(pushStore && { pushStore }) };
+  const source = open.add(openSource(spec.source, { name, clock, secret, ...places }));
   return { source, deleteGuard: spec.deleteGuard };
 }

@@ -21,6 +21,7 @@ export async function executeDrop(run: Run, services: Services, isWhole: boolean
     const counts = await dropItems(run, services, source);
     await deleteChildren(run, services, { path }, () => true);
     if (run.isRoot && source === undefined) await dropTargets(run, services);
+    if (run.isRoot) await run.cancellation.race(services.forget(source));
     return { kind: 'done', counts };
   } catch (thrown) {
     if (thrown instanceof Cancelled) return { kind: 'cancelled', why: thrown.why };

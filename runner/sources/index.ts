@@ -10,7 +10,10 @@ export type {
   SymlinkPolicy,
 } from './common/spec.ts';
 export { openSource, type SourceOptions, type SourceSpec } from './open.ts';
+export { Database } from './postgres/database.ts';
 export { type FindPushSource, pushListener } from './push/listener.ts';
 export { SIGNATURE_HEADER, signatureOf, TIME_HEADER } from './push/message.ts';
+export { forgetPushed, PostgresPushStore } from './push/postgres-store.ts';
+export { type PushServer, servePushes } from './push/server.ts';
 export { type PushReply, PushSource } from './push/source.ts';
-export type { PushStore, StoredItem } from './push/store.ts';
+export type { KeptMessage, PushStore, StoredItem } from './push/store.ts';

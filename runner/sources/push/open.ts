@@ -6,8 +6,9 @@ import type { ReadSecret } from '../../secrets.ts';
 import { durationMs } from '../common/duration.ts';
 import { quantityBytes } from '../common/quantity.ts';
 import type { PushSpec } from '../common/spec.ts';
+import { FolderPushStore } from './folder-store.ts';
 import { PushSource } from './source.ts';
-import { FolderPushStore, type PushStore } from './store.ts';
+import type { PushStore } from './store.ts';
 
 export interface PushOpenOptions {
   readonly name: string;
@@ -23,7 +24,7 @@ export interface PushOpenOptions {
 export function openPush(spec: PushSpec, options: PushOpenOptions): PushSource {
   const { name, keepDir, clock } = options;
   const store =
-    options.pushStore ?? (keepDir && new FolderPushStore(join(keepDir, `push-${encodeURIComponent(name)}`)));
+    options.pushStore ?? (keepDir && new FolderPushStore(join(keepDir, `push-${encodeURIComponent(name)}`), clock));
   if (store === undefined || store === '')
     throw new StepError('invalid', `the push source ${name} has no place that keeps what is sent to it`);
   return new PushSource({

@@ -11,7 +11,7 @@ import { ChangeQueue } from '../common/change-queue.ts';
 import { messageOf } from '../common/failure.ts';
 import { tooLarge } from '../common/too-large.ts';
 import { checkSignature, itemsOf, type PushedItem, PushRefusal, type Signed } from './message.ts';
-import type { PushStore } from './store.ts';
+import type { KeptItem, PushStore } from './store.ts';
 
 export interface PushSourceOptions {
   readonly store: PushStore;
@@ -32,8 +32,6 @@ export interface PushReply {
 export class PushSource implements Source {
   readonly #options: PushSourceOptions;
   readonly #queues = new Set<ChangeQueue>();
-  /** Signatures that were taken, with the time until which they would be taken again. */
-  readonly #taken = new Map<string, number>();
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(options: PushSourceOptions) {
@@ -83,7 +81,11 @@ export class PushSource implements Source {
     return { version: item.version, bytes: item.content };
   }
 
-  async *watch(signal: AbortSignal): AsyncGenerator<readonly SourceChange[]> {
+  watch(signal: AbortSignal): AsyncIterable<readonly SourceChange[]> {
+    return this.#options.store.follow?.(signal) ?? this.#watchHere(signal);
+  }
+
+  async *#watchHere(signal: AbortSignal): AsyncGenerator<readonly SourceChange[]> {
     const queue = new ChangeQueue();
     this.#queues.add(queue);
     queue.arm();
@@ -97,6 +99,7 @@ export class PushSource implements Source {
   async close(): Promise<void> {
     for (const queue of this.#queues) queue.fail(new StepError('transient', 'the source was closed'));
     await this.#last;
+    await this.#options.store.close?.();
   }
 
   /** One message after the other, in the order of their arrival. */
@@ -106,30 +109,30 @@ export class PushSource implements Source {
     return await turn;
   }
 
-  async #keepOnce(signed: Signed, items: readonly PushedItem[]): Promise<PushReply> {
-    const { clock, toleranceMs } = this.#options;
+  async #keepOnce(signed: Signed, given: readonly PushedItem[]): Promise<PushReply> {
+    const { clock, toleranceMs, store } = this.#options;
     const nowMs = clock.nowMs();
-    for (const [signature, untilMs] of this.#taken) if (untilMs < nowMs) this.#taken.delete(signature);
     const identity = createHash('sha256').update(`${signed.time}.`).update(signed.body).digest('hex');
-    if (this.#taken.has(identity)) return { status: 202, message: 'this message was taken before', changes: [] };
-    const { traceparent } = signed;
-    const cause = parseTraceparent(traceparent) === undefined ? {} : { traceparent: traceparent ?? '' };
-    const changes: SourceChange[] = [];
-    for (const item of items) changes.push({ ...(await this.#keep(item, nowMs)), ...cause });
+    const cause = parseTraceparent(signed.traceparent) === undefined ? {} : { traceparent: signed.traceparent ?? '' };
+    const items = given.map(kept);
+    const changes = items.map(
+      ({ key, content }): SourceChange => ({
+        key,
+        kind: content === undefined ? 'removed' : 'changed',
+        seenAtMs: nowMs,
+        ...cause,
+      }),
+    );
     // A signature may lie ahead of our time by the tolerance, and behind it by the same.
-    this.#taken.set(identity, nowMs + 2 * toleranceMs);
+    const isNew = await store.keep({ identity, untilMs: nowMs + 2 * toleranceMs, items, changes });
+    if (!isNew) return { status: 202, message: 'this message was taken before', changes: [] };
     for (const queue of this.#queues) queue.add(changes);
     return { status: 202, message: `${items.length} items taken`, changes };
   }
+}
 
-  async #keep({ key, content }: PushedItem, seenAtMs: number): Promise<SourceChange> {
-    const { store } = this.#options;
-    if (content === undefined) {
-      await store.remove(key);
-      return { key, kind: 'removed', seenAtMs };
-    }
-    const version = createHash('sha256').update(content).digest('hex');
-    await store.put({ key, version, sizeBytes: content.length, content });
-    return { key, kind: 'changed', seenAtMs };
-  }
+function kept({ key, content }: PushedItem): KeptItem {
+  if (content === undefined) return { key };
+  const version = createHash('sha256').update(content).digest('hex');
+  return { key, version, sizeBytes: content.length, content };
 }
