@@ -178,6 +178,7 @@ export class Dispatcher {
     this.#adoption.adopt(seat, report);
     this.#placement.setPhase(seat, 'serving');
     this.#watchers.seatJoined();
+    if (report.census !== undefined) this.#events.counted?.(report.census);
     return { seat, uplink: this.#uplinkOf(seat) };
   }
 
@@ -368,6 +369,7 @@ export class Dispatcher {
       tookOver: (run, from, paths) => this.#tookOver(seat, run, from, paths),
       changed: (run, changes) => this.#changed(seat, run, changes),
       measured: (stats) => this.#events.measured?.(seat.name, stats),
+      counted: (census) => this.#events.counted?.(census),
       askCard: (run, ask, milli) => this.#cards.ask(seat, { run, ask, milli }, this.#table.on(seat, run)?.update),
       cardReturned: (_run, ask, bodyMs) => this.#cards.returned(seat, ask, bodyMs),
     };

@@ -1,5 +1,5 @@
 // Ports of dispatch: what it tells others. Nothing here changes a decision.
-import type { RunNumber, RunnerStats, RunOutcome, RunTrace } from '../../runner/protocol/index.ts';
+import type { Census, RunNumber, RunnerStats, RunOutcome, RunTrace } from '../../runner/protocol/index.ts';
 import type { UpdateEnding, UpdateView } from './update.ts';
 
 /** A live run as events show it. */
@@ -71,6 +71,8 @@ export interface DispatchEvents {
   runnerLeft?(runner: string, why: 'removed' | 'lost'): void;
   /** What a runner counted since it said so last. */
   measured?(runner: string, stats: RunnerStats): void;
+  /** A runner said what the state holds. */
+  counted?(census: Census): void;
 }
 
 /** Slots held and runs that wait. */

@@ -8,7 +8,7 @@
 //       belongs to updates that a new cycle must know as open, or it would execute their items a second time.
 import { create } from '@bufbuild/protobuf';
 import { type LiveSourceSpec, mixesCards } from '../../crds/schema/index.ts';
-import { type RunnerReport, type Specs, SpecsSchema } from '../../runner/protocol/index.ts';
+import { type Census, type RunnerReport, type Specs, SpecsSchema } from '../../runner/protocol/index.ts';
 import type { Limits, ServingRule } from '../admission/index.ts';
 import type { Clock } from '../clock.ts';
 import {
@@ -31,6 +31,7 @@ import { Recent } from './recent.ts';
 import { type EndedUpdate, type Past, Records } from './records.ts';
 import { type ClassDemand, type RunnerOnHost, type RunnerPicture, Seats } from './seats.ts';
 import { changesResults, type HostSpecs, itemNeeds, limitsOf, triggerSettings } from './specs.ts';
+import { StoreHealth, type StoreTrouble } from './store-health.ts';
 
 /** Told when something changed that somebody may want to act on. Called in the middle of decisions: implementations only take notes. */
 export interface HostObserver {
@@ -90,6 +91,7 @@ export class PipelineHost {
   readonly #clock: Clock;
   readonly #activity: Activity;
   readonly #cardMeter: CardMeter;
+  readonly #stores: StoreHealth;
   readonly #triggers: PipelineTriggers;
   readonly #own = new Records();
   readonly #sources = new Map<string, HostedSource>();
@@ -98,6 +100,8 @@ export class PipelineHost {
   readonly #seats: Seats;
   #specs: HostSpecs;
   #isAwake: boolean;
+  /** What the state holds, as a runner counted it last. */
+  #census: Census | undefined;
 
   constructor(options: PipelineHostOptions) {
     const { name, clock, epoch, specs, defer, rule, events = [] } = options;
@@ -108,12 +112,21 @@ export class PipelineHost {
     this.#seats = new Seats(clock, this.#activity);
     this.#cardMeter = new CardMeter(() => clock.nowMs());
     this.recent = new Recent(clock);
+    this.#stores = new StoreHealth(clock, () => this.#storesChanged());
     const { limits } = specs;
     this.dispatcher = new Dispatcher({
       clock,
       epoch,
       slotsMax: specs.slotsMax,
-      events: fanOut([this.#activity, this.#cardMeter, this.recent, ...(options.follower?.events ?? []), ...events]),
+      events: fanOut([
+        this.#activity,
+        this.#cardMeter,
+        this.recent,
+        this.#stores,
+        { counted: (census) => this.#counted(census) },
+        ...(options.follower?.events ?? []),
+        ...events,
+      ]),
       onAdopted: (update) => this.#adopted(update),
       onSettled: () => {
         for (const begin of this.#whenSettled.splice(0)) begin();
@@ -240,6 +253,7 @@ export class PipelineHost {
   /** Ends all that it does, at once and without a word to runners: this operator does not lead any more, or the Pipeline is gone. */
   close(): void {
     this.#whenSettled.length = 0;
+    this.#stores.close();
     this.#triggers.close();
   }
 
@@ -314,6 +328,11 @@ export class PipelineHost {
 
   // ---- what people see ---------------------------------------------------------------------------------------------
 
+  /** Why what runs commit is not taken now; undefined: it is. */
+  get storeTrouble(): StoreTrouble | undefined {
+    return this.#stores.trouble;
+  }
+
   get cards(): CardsPicture {
     return cardsPicture(this.dispatcher, this.#cardMeter);
   }
@@ -374,6 +393,7 @@ export class PipelineHost {
     const hosted = { spec, isPipelineSuspended, records, triggers };
     const past = this.#options.past?.(name);
     if (past !== undefined) records.restore(past);
+    if (this.#census !== undefined) records.counted(heldOf(this.#census, name));
     this.#sources.set(name, hosted);
     this.dispatcher.openSource({ name, onChanged: (changes) => triggers.changed(changes), ...settingsOf(spec) });
     this.#triggers.add(triggers);
@@ -423,10 +443,27 @@ export class PipelineHost {
     if (ended.isSeen) this.#options.observer?.statusChanged?.(source);
   }
 
+  /** Several runners count one state: the newest census holds. */
+  #counted(census: Census): void {
+    if (this.#census !== undefined && census.atMs < this.#census.atMs) return;
+    this.#census = census;
+    for (const [name, { records }] of this.#sources)
+      if (records.counted(heldOf(census, name))) this.#options.observer?.statusChanged?.(name);
+    this.#options.observer?.statusChanged?.(undefined);
+  }
+
+  /** Sources show it too. */
+  #storesChanged(): void {
+    const { observer } = this.#options;
+    for (const name of [undefined, ...this.#sources.keys()]) observer?.statusChanged?.(name);
+  }
+
   #demandChanged(): void {
     this.#options.observer?.demandChanged?.();
   }
 }
+
+const heldOf = ({ sources }: Census, name: string) => sources.find(({ source }) => source === name);
 
 const sameLimits = (a: Limits = {}, b: Limits = {}): boolean => a.rows === b.rows && a.bytes === b.bytes;
 

@@ -13,3 +13,4 @@ export {
 } from './records.ts';
 export type { ClassDemand, RunnerOnHost, RunnerPicture } from './seats.ts';
 export * from './specs.ts';
+export { StoreHealth, type StoreTrouble } from './store-health.ts';

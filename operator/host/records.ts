@@ -1,8 +1,8 @@
 // What is remembered of the updates of one source, or of the Pipeline's own: the last ones, item counts, freshness, failures.
 //   H2. An update that found nothing to do leaves no record: idle cycles change nothing that is written to the API server.
-//   H3. Item counts are those of the last cycle that listed to its end, moved by per-key updates since; after a change of
-//       operators they start from the status and are right again with the next cycle.
-import { type Counts, parseTraceparent, type RunError } from '../../runner/protocol/index.ts';
+//   H3. Item counts are what the state holds, as runners count it there, less what open updates still have to do; after a change of
+//       operators they start from the status, until a runner reports.
+import { type Counts, type HeldItems, parseTraceparent, type RunError } from '../../runner/protocol/index.ts';
 import type { UpdateEnding, UpdateView } from '../dispatch/index.ts';
 
 export interface UpdateRecord {
@@ -67,7 +67,7 @@ export const NO_ITEMS: ItemCounts = { total: 0, done: 0, pending: 0, failed: 0, 
 export class Records {
   #ended: UpdateRecord[] = [];
   readonly #open = new Map<string, UpdateView>();
-  #items: ItemCounts = NO_ITEMS;
+  #held: Omit<HeldItems, 'source'> = NO_ITEMS;
   #failedSinceMs: number | undefined;
   lastCycleAtMs: number | undefined;
   checkedAtMs: number | undefined;
@@ -76,7 +76,7 @@ export class Records {
 
   /** Goes on from what an earlier operator wrote (H3). */
   restore(from: Past): void {
-    this.#items = { ...NO_ITEMS, ...from.items, pending: 0 };
+    this.#held = { ...NO_ITEMS, ...from.items };
     this.#ended = (from.updates ?? []).filter(({ result }) => result !== 'Running');
     this.lastCycleAtMs = from.lastCycleAtMs;
     this.checkedAtMs = from.checkedAtMs;
@@ -91,15 +91,13 @@ export class Records {
     const wasShown = this.#isShown(update, nowMs);
     const wasFailing = this.failures !== undefined;
     this.#open.delete(update.name);
-    const before = JSON.stringify([this.#items, this.trouble, this.failures]);
+    const before = this.#essence();
     if (update.kind === 'cycle') this.#cycleEnded(update, ending, nowMs);
-    if (update.kind === 'key') this.#keyEnded(ending.counts);
-    if (update.kind === 'drop' && ending.result === 'Succeeded') this.#items = NO_ITEMS;
     this.#noteFailures(ending, nowMs);
     const isIdle = ending.result === 'Succeeded' && worked(ending.counts) === 0; // H2
     const ended = record(update, ending, nowMs);
     if (!isIdle) this.#ended = [ended, ...this.#ended].slice(0, RECORDS_MAX);
-    const isSeen = wasShown || !isIdle || before !== JSON.stringify([this.#items, this.trouble, this.failures]);
+    const isSeen = wasShown || !isIdle || before !== this.#essence();
     return { record: ended, wasFailing, isSeen };
   }
 
@@ -113,12 +111,24 @@ export class Records {
     );
   }
 
+  /** What the state holds; undefined: nothing (H3). Answers whether that is news. */
+  counted(held: HeldItems | undefined): boolean {
+    const { total, failed, quarantined } = held ?? NO_ITEMS;
+    const before = this.#held;
+    this.#held = { total, failed, quarantined };
+    return before.total !== total || before.failed !== failed || before.quarantined !== quarantined;
+  }
+
   get items(): ItemCounts {
+    const { total: known, failed, quarantined } = this.#held;
     let pending = 0;
-    for (const { progress } of this.#open.values()) pending += Math.max(0, progress.total - progress.done);
-    if (pending === 0) return this.#items;
-    const total = Math.max(this.#items.total, pending);
-    return { ...this.#items, total, pending, done: Math.max(0, Math.min(this.#items.done, total - pending)) };
+    let total = known;
+    for (const { progress } of this.#open.values()) {
+      pending += Math.max(0, progress.total - progress.done);
+      total = Math.max(total, progress.total); // of a first cycle the state knows only what is done
+    }
+    total = Math.max(total, pending);
+    return { total, done: Math.max(0, total - pending - failed - quarantined), pending, failed, quarantined };
   }
 
   /** Time of the oldest change that the targets do not show. */
@@ -138,21 +148,18 @@ export class Records {
     return progress.total > 0 || worked(progress.counts) > 0 || nowMs - requestedAtMs >= SHOWN_AFTER_MS;
   }
 
+  /** What people look at beside counts; that a first cycle ended is news whatever it found. */
+  #essence(): string {
+    return JSON.stringify([this.trouble, this.failures, this.lastCycleAtMs === undefined]);
+  }
+
   #cycleEnded(update: UpdateView, { counts, outcome, result }: UpdateEnding, nowMs: number): void {
     this.trouble = troubleOf(outcome);
     if (result === 'Succeeded' || result === 'CompletedWithErrors') {
-      const total = counts.unchanged + counts.added + counts.reprocessed + counts.failed + counts.superseded;
-      this.#items = { ...NO_ITEMS, total, done: total - counts.failed, failed: counts.failed };
       this.#failedSinceMs = counts.failed === 0 ? undefined : (this.#failedSinceMs ?? update.requestedAtMs);
       this.lastCycleAtMs = update.requestedAtMs;
       this.checkedAtMs = nowMs;
     }
-  }
-
-  #keyEnded({ added, deleted, failed }: Counts): void {
-    const total = Math.max(0, this.#items.total + added - deleted);
-    const failures = Math.min(total, this.#items.failed + failed);
-    this.#items = { ...this.#items, total, failed: failures, done: Math.max(0, total - failures) };
   }
 
   #noteFailures({ result }: UpdateEnding, nowMs: number): void {

@@ -6,8 +6,10 @@
 //   C3. A group that a target or the store refuses is halved until the guilty component is found; the others commit.
 //   C4. Components of one group are different ones: the dispatcher runs one execution of a component at a time.
 import type { Clock } from '../clock.ts';
+import { TARGET_STEP } from '../protocol/index.ts';
 import { afterThisTurn, type Gather } from './batch.ts';
 import { type Cancellation, Cancelled } from './cancellation.ts';
+import { RunFailure, toRunError } from './failure.ts';
 import type { Commit, CommitResult, Intent, RowChange, StateStore, Target } from './ports.ts';
 
 const GROUP_MAX = 512;
@@ -142,7 +144,7 @@ export class Committer {
     } catch (error) {
       const [only] = group;
       if (group.length === 1 && only !== undefined) {
-        settled(only).reject(error);
+        settled(only).reject(new RunFailure(toRunError(error, TARGET_STEP)));
         return new Set([only]);
       }
       const half = group.length >> 1;

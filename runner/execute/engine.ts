@@ -17,6 +17,7 @@ import type { Progress } from '../sdk/index.ts';
 import type { Hide } from '../secrets.ts';
 import { afterThisCode, afterThisTurn, Batcher } from './batch.ts';
 import { CardDesk } from './cards.ts';
+import { CensusTaker } from './census-taker.ts';
 import { Choice } from './choice.ts';
 import { Committer } from './commit.ts';
 import { executeElement, executeModule } from './component.ts';
@@ -60,6 +61,8 @@ export interface EngineOptions {
   readonly adopted?: readonly Pick<Target, 'sweep'>[];
   /** False: the process ends with its updates, so that what user code mounted to live on runs once in each cycle instead. Default true. */
   readonly livesOn?: boolean;
+  /** All rows of a source, or of the Pipeline, were removed because it is deleted: what is kept of it elsewhere goes too. */
+  readonly forget?: (source: string | undefined) => Promise<void>;
   /** Takes secrets out of texts (E9). Absent: the Pipeline has none. */
   readonly hide?: Hide;
 }
@@ -85,6 +88,7 @@ export class Engine implements Runner {
   /** Whom the engine answers to; called once, before the first `start`. */
   connect(uplink: Uplink): void {
     this.#services.uplink = uplink;
+    this.#services.census.changed();
   }
 
   /** Runs that execute here or wait for their children. */
@@ -222,7 +226,15 @@ function servicesOf(options: EngineOptions): Services {
       sizeMax: OPEN_BATCH_MAX,
       gather: afterThisTurn,
     }),
-    committer: new Committer(state, clock, (components) => meter.committed(components)),
+    committer: new Committer(state, clock, (components) => {
+      meter.committed(components);
+      services.census.changed();
+    }),
+    census: new CensusTaker(
+      () => state.census(),
+      clock,
+      (census) => services.uplink.counted?.(census),
+    ),
     memo: {
       entries: new Batcher((keys: readonly string[]) => state.memo.get(keys), {
         sizeMax: MEMO_BATCH_MAX,
@@ -232,6 +244,7 @@ function servicesOf(options: EngineOptions): Services {
     },
     notes: new Notes(hide),
     hide,
+    forget: options.forget ?? (async () => {}),
     choice: new Choice(),
     meter,
     live: { isOn: options.livesOn ?? true, resumed: new Set() },

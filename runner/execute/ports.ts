@@ -1,6 +1,6 @@
 // The ports of the engine: what it needs from the rim, in its own words. Adapters live in `runner/state`, `runner/sources`,
 // `runner/steps`, `runner/targets` and `runner/session`; only the wiring (`runner/main.ts`, `cli`) meets them.
-import type { CardGrant, Counts, FencingToken, Json, SourceChange, UpdateResult } from '../protocol/index.ts';
+import type { CardGrant, Census, Counts, FencingToken, Json, SourceChange, UpdateResult } from '../protocol/index.ts';
 import type { Element, FieldValue, Item } from '../sdk/index.ts';
 
 // ---- the way up: to whoever admits runs -------------------------------------------------------------------------
@@ -525,6 +525,8 @@ export interface StateStore {
     limit: number,
   ): Promise<readonly { readonly id: number; readonly key: string; readonly seenAtMs: number }[]>;
   extent(source: string): Promise<Extent>;
+  /** Counts the items of all sources, by name. */
+  census(): Promise<Census>;
   /** Lets quarantined items run again; all of them when no keys are given. */
   release(source: string | undefined, keys?: readonly string[]): Promise<number>;
 

@@ -4,6 +4,7 @@ import type { Uplink } from '../protocol/index.ts';
 import type { Hide } from '../secrets.ts';
 import type { Batcher } from './batch.ts';
 import type { CardDesk } from './cards.ts';
+import type { CensusTaker } from './census-taker.ts';
 import type { Choice } from './choice.ts';
 import type { Committer } from './commit.ts';
 import type { LiveSettings } from './live.ts';
@@ -39,12 +40,15 @@ export interface Services {
   /** Of runs that are about to mount components, gathered over runs. */
   readonly intents: Batcher<Intent, CommitResult>;
   readonly committer: Committer;
+  readonly census: CensusTaker;
   readonly memo: MemoSources;
   readonly cards: CardDesk;
   readonly live: LiveSettings;
   readonly sweeper: Sweeper;
   readonly lostRows: LostRows;
   readonly notes: Notes;
+  /** What is kept elsewhere of a source, or of the Pipeline, that was dropped goes too. */
+  readonly forget: (source: string | undefined) => Promise<void>;
   /** Takes secrets out of texts for people. */
   readonly hide: Hide;
   /** Which traced runs tell where their time went. */

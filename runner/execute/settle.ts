@@ -1,6 +1,6 @@
 // A component's commit, from what it wants to what became of it: the change is computed against the record that was read, and again when the
 // record moved in between.
-import type { FencingToken, RunOutcome } from '../protocol/index.ts';
+import { type FencingToken, type RunOutcome, STATE_STEP } from '../protocol/index.ts';
 import type { Attempts } from './attempts.ts';
 import type { Committed, PendingCommit } from './commit.ts';
 import { RunFailure } from './failure.ts';
@@ -47,14 +47,14 @@ export async function settle(
       if (result.kind === 'moved') moves += 1;
       else await run.renewed(token);
     } catch (thrown) {
-      await attempts.failed('commit', 'commit', DEFAULT_RETRY, thrown);
+      await attempts.failed('commit', STATE_STEP, DEFAULT_RETRY, thrown);
     }
     opened = await cancellation.race(services.opener.ask(ref));
   }
   throw new RunFailure({
     class: 'internal',
     message: `the record of ${ref.path} changed ${MOVES_MAX} times while one run of it committed; it is tried again with the next cycle`,
-    step: 'commit',
+    step: STATE_STEP,
   });
 }
 

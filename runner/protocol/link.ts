@@ -6,6 +6,7 @@
 //   K3. A run is named by its number; the number stands for its newest token on that runner.
 import type {
   CardGrant,
+  Census,
   ComponentPath,
   Counts,
   FencingToken,
@@ -40,6 +41,8 @@ export interface Uplink {
   changed(run: RunNumber, changes: readonly SourceChange[]): void;
   /** What was counted here since the last call, for metrics: every few seconds while runs are executed. */
   measured?(stats: RunnerStats): void;
+  /** What the state holds: when the runner begins, and while commits change it, the last one included. */
+  counted?(census: Census): void;
   /**
    * Asks for a share of this runner's cards on behalf of a run, in thousandths of a card. Answered by `Runner.cardGranted` or `cardRefused`.
    * `ask` is unique among those of the runner's process: a share may outlive its run, while a body that nobody waits for any more still ends.
@@ -89,6 +92,8 @@ export interface RunnerReport {
   readonly changes: readonly { readonly run: RunNumber; readonly changes: readonly SourceChange[] }[];
   /** Shares that bodies hold or wait for, in the order of their asks. */
   readonly cards: readonly ReportedCard[];
+  /** What the state held when it was counted last; absent: it was not yet. */
+  readonly census?: Census;
 }
 
 export interface ReportedCard {

@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file link.proto.
  */
 export const file_link: GenFile = /*@__PURE__*/
-  fileDesc("CgpsaW5rLnByb3RvEhBmYWlybGVhZC5saW5rLnYxIqEDCgVGcmFtZRIOCgZudW1iZXIYASABKAESFAoMYWNrbm93bGVkZ2VkGAIgASgBEigKBWhlbGxvGAMgASgLMhcuZmFpcmxlYWQubGluay52MS5IZWxsb0gAEiwKB3dlbGNvbWUYBCABKAsyGS5mYWlybGVhZC5saW5rLnYxLldlbGNvbWVIABIsCgdyZWZ1c2VkGAUgASgLMhkuZmFpcmxlYWQubGluay52MS5SZWZ1c2VkSAASMAoJaGVhcnRiZWF0GAYgASgLMhsuZmFpcmxlYWQubGluay52MS5IZWFydGJlYXRIABI3ChBoZWFydGJlYXRfYW5zd2VyGAcgASgLMhsuZmFpcmxlYWQubGluay52MS5IZWFydGJlYXRIABIQCgZyZXBvcnQYCCABKAxIABIPCgViYXRjaBgJIAEoDEgAEiwKB2xlYXZpbmcYCiABKAsyGS5mYWlybGVhZC5saW5rLnYxLkxlYXZpbmdIABIoCgVzcGVjcxgLIAEoCzIXLmZhaXJsZWFkLmxpbmsudjEuU3BlY3NIAEIGCgR3aGF0IrwBCgVIZWxsbxIPCgd2ZXJzaW9uGAEgASgNEg4KBnJ1bm5lchgCIAEoCRIQCghwaXBlbGluZRgDIAEoCRIUCgxydW5uZXJfY2xhc3MYBCABKAkSDQoFc2xvdHMYBSABKA0SDAoEZ3B1cxgGIAEoDRIPCgdzZXNzaW9uGAcgASgJEhYKDmVuZGVkX3Nlc3Npb25zGAggAygJEhIKCmVwb2NoX3NlZW4YCSABKAESEAoIb3BlcmF0b3IYCiABKAkipAEKB1dlbGNvbWUSDwoHdmVyc2lvbhgBIAEoDRINCgVlcG9jaBgCIAEoARIQCghvcGVyYXRvchgDIAEoCRIPCgdyZXN1bWVkGAQgASgIEhgKEGxlYXNlX3RpbWVvdXRfbXMYBSABKAESFAoMaGVhcnRiZWF0X21zGAYgASgBEiYKBXNwZWNzGAcgASgLMhcuZmFpcmxlYWQubGluay52MS5TcGVjcyKEAQoFU3BlY3MSEgoKZ2VuZXJhdGlvbhgBIAEoARIQCghwaXBlbGluZRgCIAEoCRIvCgdzb3VyY2VzGAMgAygLMh4uZmFpcmxlYWQubGluay52MS5TcGVjcy5Tb3VyY2UaJAoGU291cmNlEgwKBG5hbWUYASABKAkSDAoEc3BlYxgCIAEoCSIqCgdSZWZ1c2VkEg4KBnJlYXNvbhgBIAEoCRIPCgdtZXNzYWdlGAIgASgJIiwKCUhlYXJ0YmVhdBIOCgZudW1iZXIYASABKAESDwoHYnVzeV9tcxgCIAEoASIkCgdMZWF2aW5nEgwKBGdvbmUYASABKAgSCwoDd2h5GAIgASgJIqcECgdVcEJhdGNoEhAKCG9yZGVyX3U4GAEgASgMEigKBm1vdW50cxgCIAEoCzIYLmZhaXJsZWFkLmxpbmsudjEuTW91bnRzEhsKE3VubW91bnRfcGFyZW50c19mNjQYAyABKAwSGgoSdW5tb3VudF9tb3VudHNfdTMyGAQgASgMEhUKDWV4aXRfcnVuc19mNjQYBSABKAwSMQoNZXhpdF9vdXRjb21lcxgGIAEoCzIaLmZhaXJsZWFkLmxpbmsudjEuT3V0Y29tZXMSLAoIcHJvZ3Jlc3MYByADKAsyGi5mYWlybGVhZC5saW5rLnYxLlByb2dyZXNzEi0KCXRvb2tfb3ZlchgIIAMoCzIaLmZhaXJsZWFkLmxpbmsudjEuVG9va092ZXISKgoHY2hhbmdlcxgJIAMoCzIZLmZhaXJsZWFkLmxpbmsudjEuQ2hhbmdlcxIvCgtleGl0X3RyYWNlcxgKIAMoCzIaLmZhaXJsZWFkLmxpbmsudjEuUnVuVHJhY2USJgoFc3RhdHMYCyADKAsyFy5mYWlybGVhZC5saW5rLnYxLlN0YXRzEi0KCWNhcmRfYXNrcxgMIAEoCzIaLmZhaXJsZWFkLmxpbmsudjEuQ2FyZEFza3MSFwoPcmV0dXJuX3J1bnNfZjY0GA0gASgMEhcKD3JldHVybl9hc2tzX3UzMhgOIAEoDBIaChJyZXR1cm5fYm9keV9tc191MzIYDyABKAwi4gEKCFJ1blRyYWNlEg0KBWluZGV4GAEgASgNEhUKDXN0YXJ0ZWRfYXRfbXMYAiABKAESEwoLZHVyYXRpb25fbXMYAyABKAESEAoIa2luZHNfdTgYBCABKAwSEgoKc3RhcnRzX2Y2NBgFIAEoDBIVCg1kdXJhdGlvbnNfZjY0GAYgASgMEg4KBmluc191OBgHIAEoDBISCgpjb3VudHNfdTMyGAggASgMEiYKBXRleHRzGAkgASgLMhcuZmFpcmxlYWQubGluay52MS5UZXh0cxISCgpjb3VudGVkX3U4GAogASgMIvcBCgVTdGF0cxITCgtjb21taXRzX2Y2NBgBIAEoDBIRCgljb21taXR0ZWQYAiABKAESNQoHcmV0cmllcxgDIAMoCzIkLmZhaXJsZWFkLmxpbmsudjEuU3RhdHMuUmV0cmllc0VudHJ5EjEKBWNhbGxzGAQgAygLMiIuZmFpcmxlYWQubGluay52MS5TdGF0cy5DYWxsc0VudHJ5Gi4KDFJldHJpZXNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAE6AjgBGiwKCkNhbGxzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4ASJBCghDYXJkQXNrcxIQCghydW5zX2Y2NBgBIAEoDBIQCghhc2tzX3UzMhgCIAEoDBIRCgltaWxsaV91MzIYAyABKAwinQEKBk1vdW50cxITCgtwYXJlbnRzX2Y2NBgBIAEoDBITCgtudW1iZXJzX3UzMhgCIAEoDBIQCghraW5kc191OBgDIAEoDBImCgV0ZXh0cxgEIAEoCzIXLmZhaXJsZWFkLmxpbmsudjEuVGV4dHMSLwoHZGV0YWlscxgFIAMoCzIeLmZhaXJsZWFkLmxpbmsudjEuTW91bnREZXRhaWxzIioKBVRleHRzEgwKBHRleHQYASABKAkSEwoLbGVuZ3Roc191MzIYAiABKAwi+wEKDE1vdW50RGV0YWlscxINCgVpbmRleBgBIAEoDRIXCgppbnB1dF9qc29uGAIgASgJSACIAQESGQoMcnVubmVyX2NsYXNzGAMgASgJSAGIAQESEQoEcm93cxgEIAEoAUgCiAEBEhIKBWJ5dGVzGAUgASgBSAOIAQESFgoJcmVwcm9jZXNzGAYgASgISASIAQESGAoLbWlsbGlfY2FyZHMYByABKA1IBYgBAUINCgtfaW5wdXRfanNvbkIPCg1fcnVubmVyX2NsYXNzQgcKBV9yb3dzQggKBl9ieXRlc0IMCgpfcmVwcm9jZXNzQg4KDF9taWxsaV9jYXJkcyJ7CghPdXRjb21lcxIQCghraW5kc191OBgBIAEoDBISCgpjb3VudHNfdTMyGAIgASgMEjEKB2RldGFpbHMYAyADKAsyIC5mYWlybGVhZC5saW5rLnYxLk91dGNvbWVEZXRhaWxzEhYKDmNvdW50X21hc2tzX3U4GAQgASgMIssCCg5PdXRjb21lRGV0YWlscxINCgVpbmRleBgBIAEoDRIXCgp2YWx1ZV9qc29uGAIgASgJSACIAQESGQoMaGVsZF9taXNzaW5nGAMgASgBSAGIAQESFwoKaGVsZF9rbm93bhgEIAEoAUgCiAEBEi4KBWVycm9yGAUgASgLMhouZmFpcmxlYWQubGluay52MS5SdW5FcnJvckgDiAEBEhAKA3doeRgGIAEoCUgEiAEBEhwKD3Jlc3VtZV9hZnRlcl9tcxgHIAEoAUgFiAEBEhgKC3Jlc3VtZV9qc29uGAggASgJSAaIAQFCDQoLX3ZhbHVlX2pzb25CDwoNX2hlbGRfbWlzc2luZ0INCgtfaGVsZF9rbm93bkIICgZfZXJyb3JCBgoEX3doeUISChBfcmVzdW1lX2FmdGVyX21zQg4KDF9yZXN1bWVfanNvbiJ2CghSdW5FcnJvchINCgVjbGFzcxgBIAEoCRIPCgdtZXNzYWdlGAIgASgJEhEKBHN0ZXAYAyABKAlIAIgBARIbCg5yZXRyeV9hZnRlcl9tcxgEIAEoAUgBiAEBQgcKBV9zdGVwQhEKD19yZXRyeV9hZnRlcl9tcyJYCghQcm9ncmVzcxILCgNydW4YASABKAESDgoGbGlzdGVkGAIgASgIEg0KBXRvdGFsGAMgASgBEgwKBGRvbmUYBCABKAESEgoKY291bnRzX3UzMhgFIAEoDCI7CghUb29rT3ZlchILCgNydW4YASABKAESEwoLZnJvbV91cGRhdGUYAiABKAkSDQoFcGF0aHMYAyADKAki5QEKB0NoYW5nZXMSCwoDcnVuGAEgASgBEgwKBGtleXMYAiADKAkSEAoIa2luZHNfdTgYAyABKAwSFgoOc2Vlbl9hdF9tc19mNjQYBCABKAwSLwoGY2F1c2VzGAUgAygLMh8uZmFpcmxlYWQubGluay52MS5DaGFuZ2VzLkNhdXNlGmQKBUNhdXNlEg0KBWluZGV4GAEgASgNEhUKCHJldmlzaW9uGAIgASgJSACIAQESGAoLdHJhY2VwYXJlbnQYAyABKAlIAYgBAUILCglfcmV2aXNpb25CDgoMX3RyYWNlcGFyZW50IswECglEb3duQmF0Y2gSEAoIb3JkZXJfdTgYASABKAwSKAoGc3RhcnRzGAIgASgLMhguZmFpcmxlYWQubGluay52MS5TdGFydHMSFwoPY2FuY2VsX3J1bnNfZjY0GAMgASgMEhMKC2NhbmNlbF93aHlzGAQgAygJEhgKEHJlbmV3ZWRfcnVuc19mNjQYBSABKAwSHAoUcmVuZXdlZF9hdHRlbXB0c191MzIYBiABKAwSGwoTc3RhcnRlZF9wYXJlbnRzX2Y2NBgHIAEoDBIaChJzdGFydGVkX21vdW50c191MzIYCCABKAwSGQoRZW5kZWRfcGFyZW50c19mNjQYCSABKAwSGAoQZW5kZWRfbW91bnRzX3UzMhgKIAEoDBIyCg5lbmRlZF9vdXRjb21lcxgLIAEoCzIaLmZhaXJsZWFkLmxpbmsudjEuT3V0Y29tZXMSDQoFZXBvY2gYDCABKAESMQoLY2FyZF9ncmFudHMYDSABKAsyHC5mYWlybGVhZC5saW5rLnYxLkNhcmRHcmFudHMSGAoQcmVmdXNlZF9ydW5zX2Y2NBgOIAEoDBIYChByZWZ1c2VkX2Fza3NfdTMyGA8gASgMEhQKDHJlZnVzZWRfd2h5cxgQIAMoCRIYChBtb3VudGVkX3J1bnNfZjY0GBEgASgMEhwKFG1vdW50ZWRfYXR0ZW1wdHNfdTMyGBIgASgMEhsKE21vdW50ZWRfcGFyZW50c19mNjQYEyABKAwSGgoSbW91bnRlZF9tb3VudHNfdTMyGBQgASgMImgKCkNhcmRHcmFudHMSEAoIcnVuc19mNjQYASABKAwSEAoIYXNrc191MzIYAiABKAwSEQoJbWlsbGlfdTMyGAMgASgMEhEKCWNvdW50c191OBgEIAEoDBIQCghjYXJkc191OBgFIAEoDCKOAgoGU3RhcnRzEhAKCHJ1bnNfZjY0GAEgASgMEhQKDGF0dGVtcHRzX3UzMhgCIAEoDBIQCghraW5kc191OBgDIAEoDBITCgtwYXJlbnRzX2Y2NBgEIAEoDBImCgV0ZXh0cxgFIAEoCzIXLmZhaXJsZWFkLmxpbmsudjEuVGV4dHMSDwoHdXBkYXRlcxgGIAMoCRISCgp1cGRhdGVfb2ZzGAcgAygJEhoKEnVwZGF0ZV9pbmRpY2VzX3UzMhgIIAEoDBIvCgdkZXRhaWxzGAkgAygLMh4uZmFpcmxlYWQubGluay52MS5TdGFydERldGFpbHMSGwoTdXBkYXRlX3RyYWNlcGFyZW50cxgKIAMoCSL/AwoMU3RhcnREZXRhaWxzEg0KBWluZGV4GAEgASgNEhcKCmlucHV0X2pzb24YAiABKAlIAIgBARIZCgxydW5uZXJfY2xhc3MYAyABKAlIAYgBARIRCgRyb3dzGAQgASgBSAKIAQESEgoFYnl0ZXMYBSABKAFIA4gBARIWCglyZXByb2Nlc3MYBiABKAhIBIgBARIUCgd0cmlnZ2VyGAcgASgJSAWIAQESGgoNYWxsb3dfZGVsZXRlcxgIIAEoCEgGiAEBEiAKE3JlbGVhc2VfcXVhcmFudGluZWQYCSABKAhIB4gBARIUCgxvcGVuX3VwZGF0ZXMYCiADKAkSGAoQaGFzX29wZW5fdXBkYXRlcxgLIAEoCBITCgZsb3NzZXMYDCABKAFICIgBARIYCgtyZXN1bWVfanNvbhgNIAEoCUgJiAEBEhgKC21pbGxpX2NhcmRzGA4gASgNSAqIAQFCDQoLX2lucHV0X2pzb25CDwoNX3J1bm5lcl9jbGFzc0IHCgVfcm93c0IICgZfYnl0ZXNCDAoKX3JlcHJvY2Vzc0IKCghfdHJpZ2dlckIQCg5fYWxsb3dfZGVsZXRlc0IWChRfcmVsZWFzZV9xdWFyYW50aW5lZEIJCgdfbG9zc2VzQg4KDF9yZXN1bWVfanNvbkIOCgxfbWlsbGlfY2FyZHMi4QMKBlJlcG9ydBImCgRydW5zGAEgASgLMhguZmFpcmxlYWQubGluay52MS5TdGFydHMSEgoKZXBvY2hzX2Y2NBgCIAEoDBIoCgZtb3VudHMYAyABKAsyGC5mYWlybGVhZC5saW5rLnYxLk1vdW50cxIZChFtb3VudHNfc3RhcnRlZF91OBgEIAEoDBInCgVlbmRlZBgFIAEoCzIYLmZhaXJsZWFkLmxpbmsudjEuU3RhcnRzEjIKDmVuZGVkX291dGNvbWVzGAYgASgLMhouZmFpcmxlYWQubGluay52MS5PdXRjb21lcxIsCghwcm9ncmVzcxgHIAMoCzIaLmZhaXJsZWFkLmxpbmsudjEuUHJvZ3Jlc3MSKgoHY2hhbmdlcxgIIAMoCzIZLmZhaXJsZWFkLmxpbmsudjEuQ2hhbmdlcxIwCgxlbmRlZF90cmFjZXMYCSADKAsyGi5mYWlybGVhZC5saW5rLnYxLlJ1blRyYWNlEi0KCWNhcmRfYXNrcxgKIAEoCzIaLmZhaXJsZWFkLmxpbmsudjEuQ2FyZEFza3MSFAoMY2FyZF91cGRhdGVzGAsgAygJEhYKDmNhcmRfY291bnRzX3U4GAwgASgMEhAKCGNhcmRzX3U4GA0gASgMMk0KClJ1bm5lckxpbmsSPwoHQ29ubmVjdBIXLmZhaXJsZWFkLmxpbmsudjEuRnJhbWUaFy5mYWlybGVhZC5saW5rLnYxLkZyYW1lKAEwAWIGcHJvdG8z");
+  fileDesc("CgpsaW5rLnByb3RvEhBmYWlybGVhZC5saW5rLnYxIqEDCgVGcmFtZRIOCgZudW1iZXIYASABKAESFAoMYWNrbm93bGVkZ2VkGAIgASgBEigKBWhlbGxvGAMgASgLMhcuZmFpcmxlYWQubGluay52MS5IZWxsb0gAEiwKB3dlbGNvbWUYBCABKAsyGS5mYWlybGVhZC5saW5rLnYxLldlbGNvbWVIABIsCgdyZWZ1c2VkGAUgASgLMhkuZmFpcmxlYWQubGluay52MS5SZWZ1c2VkSAASMAoJaGVhcnRiZWF0GAYgASgLMhsuZmFpcmxlYWQubGluay52MS5IZWFydGJlYXRIABI3ChBoZWFydGJlYXRfYW5zd2VyGAcgASgLMhsuZmFpcmxlYWQubGluay52MS5IZWFydGJlYXRIABIQCgZyZXBvcnQYCCABKAxIABIPCgViYXRjaBgJIAEoDEgAEiwKB2xlYXZpbmcYCiABKAsyGS5mYWlybGVhZC5saW5rLnYxLkxlYXZpbmdIABIoCgVzcGVjcxgLIAEoCzIXLmZhaXJsZWFkLmxpbmsudjEuU3BlY3NIAEIGCgR3aGF0IrwBCgVIZWxsbxIPCgd2ZXJzaW9uGAEgASgNEg4KBnJ1bm5lchgCIAEoCRIQCghwaXBlbGluZRgDIAEoCRIUCgxydW5uZXJfY2xhc3MYBCABKAkSDQoFc2xvdHMYBSABKA0SDAoEZ3B1cxgGIAEoDRIPCgdzZXNzaW9uGAcgASgJEhYKDmVuZGVkX3Nlc3Npb25zGAggAygJEhIKCmVwb2NoX3NlZW4YCSABKAESEAoIb3BlcmF0b3IYCiABKAkipAEKB1dlbGNvbWUSDwoHdmVyc2lvbhgBIAEoDRINCgVlcG9jaBgCIAEoARIQCghvcGVyYXRvchgDIAEoCRIPCgdyZXN1bWVkGAQgASgIEhgKEGxlYXNlX3RpbWVvdXRfbXMYBSABKAESFAoMaGVhcnRiZWF0X21zGAYgASgBEiYKBXNwZWNzGAcgASgLMhcuZmFpcmxlYWQubGluay52MS5TcGVjcyKEAQoFU3BlY3MSEgoKZ2VuZXJhdGlvbhgBIAEoARIQCghwaXBlbGluZRgCIAEoCRIvCgdzb3VyY2VzGAMgAygLMh4uZmFpcmxlYWQubGluay52MS5TcGVjcy5Tb3VyY2UaJAoGU291cmNlEgwKBG5hbWUYASABKAkSDAoEc3BlYxgCIAEoCSIqCgdSZWZ1c2VkEg4KBnJlYXNvbhgBIAEoCRIPCgdtZXNzYWdlGAIgASgJIiwKCUhlYXJ0YmVhdBIOCgZudW1iZXIYASABKAESDwoHYnVzeV9tcxgCIAEoASIkCgdMZWF2aW5nEgwKBGdvbmUYASABKAgSCwoDd2h5GAIgASgJItMECgdVcEJhdGNoEhAKCG9yZGVyX3U4GAEgASgMEigKBm1vdW50cxgCIAEoCzIYLmZhaXJsZWFkLmxpbmsudjEuTW91bnRzEhsKE3VubW91bnRfcGFyZW50c19mNjQYAyABKAwSGgoSdW5tb3VudF9tb3VudHNfdTMyGAQgASgMEhUKDWV4aXRfcnVuc19mNjQYBSABKAwSMQoNZXhpdF9vdXRjb21lcxgGIAEoCzIaLmZhaXJsZWFkLmxpbmsudjEuT3V0Y29tZXMSLAoIcHJvZ3Jlc3MYByADKAsyGi5mYWlybGVhZC5saW5rLnYxLlByb2dyZXNzEi0KCXRvb2tfb3ZlchgIIAMoCzIaLmZhaXJsZWFkLmxpbmsudjEuVG9va092ZXISKgoHY2hhbmdlcxgJIAMoCzIZLmZhaXJsZWFkLmxpbmsudjEuQ2hhbmdlcxIvCgtleGl0X3RyYWNlcxgKIAMoCzIaLmZhaXJsZWFkLmxpbmsudjEuUnVuVHJhY2USJgoFc3RhdHMYCyADKAsyFy5mYWlybGVhZC5saW5rLnYxLlN0YXRzEi0KCWNhcmRfYXNrcxgMIAEoCzIaLmZhaXJsZWFkLmxpbmsudjEuQ2FyZEFza3MSFwoPcmV0dXJuX3J1bnNfZjY0GA0gASgMEhcKD3JldHVybl9hc2tzX3UzMhgOIAEoDBIaChJyZXR1cm5fYm9keV9tc191MzIYDyABKAwSKgoIY2Vuc3VzZXMYECADKAsyGC5mYWlybGVhZC5saW5rLnYxLkNlbnN1cyI8CgZDZW5zdXMSDQoFYXRfbXMYASABKAESDwoHc291cmNlcxgCIAMoCRISCgpjb3VudHNfZjY0GAMgASgMIuIBCghSdW5UcmFjZRINCgVpbmRleBgBIAEoDRIVCg1zdGFydGVkX2F0X21zGAIgASgBEhMKC2R1cmF0aW9uX21zGAMgASgBEhAKCGtpbmRzX3U4GAQgASgMEhIKCnN0YXJ0c19mNjQYBSABKAwSFQoNZHVyYXRpb25zX2Y2NBgGIAEoDBIOCgZpbnNfdTgYByABKAwSEgoKY291bnRzX3UzMhgIIAEoDBImCgV0ZXh0cxgJIAEoCzIXLmZhaXJsZWFkLmxpbmsudjEuVGV4dHMSEgoKY291bnRlZF91OBgKIAEoDCL3AQoFU3RhdHMSEwoLY29tbWl0c19mNjQYASABKAwSEQoJY29tbWl0dGVkGAIgASgBEjUKB3JldHJpZXMYAyADKAsyJC5mYWlybGVhZC5saW5rLnYxLlN0YXRzLlJldHJpZXNFbnRyeRIxCgVjYWxscxgEIAMoCzIiLmZhaXJsZWFkLmxpbmsudjEuU3RhdHMuQ2FsbHNFbnRyeRouCgxSZXRyaWVzRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4ARosCgpDYWxsc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAToCOAEiQQoIQ2FyZEFza3MSEAoIcnVuc19mNjQYASABKAwSEAoIYXNrc191MzIYAiABKAwSEQoJbWlsbGlfdTMyGAMgASgMIp0BCgZNb3VudHMSEwoLcGFyZW50c19mNjQYASABKAwSEwoLbnVtYmVyc191MzIYAiABKAwSEAoIa2luZHNfdTgYAyABKAwSJgoFdGV4dHMYBCABKAsyFy5mYWlybGVhZC5saW5rLnYxLlRleHRzEi8KB2RldGFpbHMYBSADKAsyHi5mYWlybGVhZC5saW5rLnYxLk1vdW50RGV0YWlscyIqCgVUZXh0cxIMCgR0ZXh0GAEgASgJEhMKC2xlbmd0aHNfdTMyGAIgASgMIvsBCgxNb3VudERldGFpbHMSDQoFaW5kZXgYASABKA0SFwoKaW5wdXRfanNvbhgCIAEoCUgAiAEBEhkKDHJ1bm5lcl9jbGFzcxgDIAEoCUgBiAEBEhEKBHJvd3MYBCABKAFIAogBARISCgVieXRlcxgFIAEoAUgDiAEBEhYKCXJlcHJvY2VzcxgGIAEoCEgEiAEBEhgKC21pbGxpX2NhcmRzGAcgASgNSAWIAQFCDQoLX2lucHV0X2pzb25CDwoNX3J1bm5lcl9jbGFzc0IHCgVfcm93c0IICgZfYnl0ZXNCDAoKX3JlcHJvY2Vzc0IOCgxfbWlsbGlfY2FyZHMiewoIT3V0Y29tZXMSEAoIa2luZHNfdTgYASABKAwSEgoKY291bnRzX3UzMhgCIAEoDBIxCgdkZXRhaWxzGAMgAygLMiAuZmFpcmxlYWQubGluay52MS5PdXRjb21lRGV0YWlscxIWCg5jb3VudF9tYXNrc191OBgEIAEoDCLLAgoOT3V0Y29tZURldGFpbHMSDQoFaW5kZXgYASABKA0SFwoKdmFsdWVfanNvbhgCIAEoCUgAiAEBEhkKDGhlbGRfbWlzc2luZxgDIAEoAUgBiAEBEhcKCmhlbGRfa25vd24YBCABKAFIAogBARIuCgVlcnJvchgFIAEoCzIaLmZhaXJsZWFkLmxpbmsudjEuUnVuRXJyb3JIA4gBARIQCgN3aHkYBiABKAlIBIgBARIcCg9yZXN1bWVfYWZ0ZXJfbXMYByABKAFIBYgBARIYCgtyZXN1bWVfanNvbhgIIAEoCUgGiAEBQg0KC192YWx1ZV9qc29uQg8KDV9oZWxkX21pc3NpbmdCDQoLX2hlbGRfa25vd25CCAoGX2Vycm9yQgYKBF93aHlCEgoQX3Jlc3VtZV9hZnRlcl9tc0IOCgxfcmVzdW1lX2pzb24idgoIUnVuRXJyb3ISDQoFY2xhc3MYASABKAkSDwoHbWVzc2FnZRgCIAEoCRIRCgRzdGVwGAMgASgJSACIAQESGwoOcmV0cnlfYWZ0ZXJfbXMYBCABKAFIAYgBAUIHCgVfc3RlcEIRCg9fcmV0cnlfYWZ0ZXJfbXMiWAoIUHJvZ3Jlc3MSCwoDcnVuGAEgASgBEg4KBmxpc3RlZBgCIAEoCBINCgV0b3RhbBgDIAEoARIMCgRkb25lGAQgASgBEhIKCmNvdW50c191MzIYBSABKAwiOwoIVG9va092ZXISCwoDcnVuGAEgASgBEhMKC2Zyb21fdXBkYXRlGAIgASgJEg0KBXBhdGhzGAMgAygJIuUBCgdDaGFuZ2VzEgsKA3J1bhgBIAEoARIMCgRrZXlzGAIgAygJEhAKCGtpbmRzX3U4GAMgASgMEhYKDnNlZW5fYXRfbXNfZjY0GAQgASgMEi8KBmNhdXNlcxgFIAMoCzIfLmZhaXJsZWFkLmxpbmsudjEuQ2hhbmdlcy5DYXVzZRpkCgVDYXVzZRINCgVpbmRleBgBIAEoDRIVCghyZXZpc2lvbhgCIAEoCUgAiAEBEhgKC3RyYWNlcGFyZW50GAMgASgJSAGIAQFCCwoJX3JldmlzaW9uQg4KDF90cmFjZXBhcmVudCLMBAoJRG93bkJhdGNoEhAKCG9yZGVyX3U4GAEgASgMEigKBnN0YXJ0cxgCIAEoCzIYLmZhaXJsZWFkLmxpbmsudjEuU3RhcnRzEhcKD2NhbmNlbF9ydW5zX2Y2NBgDIAEoDBITCgtjYW5jZWxfd2h5cxgEIAMoCRIYChByZW5ld2VkX3J1bnNfZjY0GAUgASgMEhwKFHJlbmV3ZWRfYXR0ZW1wdHNfdTMyGAYgASgMEhsKE3N0YXJ0ZWRfcGFyZW50c19mNjQYByABKAwSGgoSc3RhcnRlZF9tb3VudHNfdTMyGAggASgMEhkKEWVuZGVkX3BhcmVudHNfZjY0GAkgASgMEhgKEGVuZGVkX21vdW50c191MzIYCiABKAwSMgoOZW5kZWRfb3V0Y29tZXMYCyABKAsyGi5mYWlybGVhZC5saW5rLnYxLk91dGNvbWVzEg0KBWVwb2NoGAwgASgBEjEKC2NhcmRfZ3JhbnRzGA0gASgLMhwuZmFpcmxlYWQubGluay52MS5DYXJkR3JhbnRzEhgKEHJlZnVzZWRfcnVuc19mNjQYDiABKAwSGAoQcmVmdXNlZF9hc2tzX3UzMhgPIAEoDBIUCgxyZWZ1c2VkX3doeXMYECADKAkSGAoQbW91bnRlZF9ydW5zX2Y2NBgRIAEoDBIcChRtb3VudGVkX2F0dGVtcHRzX3UzMhgSIAEoDBIbChNtb3VudGVkX3BhcmVudHNfZjY0GBMgASgMEhoKEm1vdW50ZWRfbW91bnRzX3UzMhgUIAEoDCJoCgpDYXJkR3JhbnRzEhAKCHJ1bnNfZjY0GAEgASgMEhAKCGFza3NfdTMyGAIgASgMEhEKCW1pbGxpX3UzMhgDIAEoDBIRCgljb3VudHNfdTgYBCABKAwSEAoIY2FyZHNfdTgYBSABKAwijgIKBlN0YXJ0cxIQCghydW5zX2Y2NBgBIAEoDBIUCgxhdHRlbXB0c191MzIYAiABKAwSEAoIa2luZHNfdTgYAyABKAwSEwoLcGFyZW50c19mNjQYBCABKAwSJgoFdGV4dHMYBSABKAsyFy5mYWlybGVhZC5saW5rLnYxLlRleHRzEg8KB3VwZGF0ZXMYBiADKAkSEgoKdXBkYXRlX29mcxgHIAMoCRIaChJ1cGRhdGVfaW5kaWNlc191MzIYCCABKAwSLwoHZGV0YWlscxgJIAMoCzIeLmZhaXJsZWFkLmxpbmsudjEuU3RhcnREZXRhaWxzEhsKE3VwZGF0ZV90cmFjZXBhcmVudHMYCiADKAki/wMKDFN0YXJ0RGV0YWlscxINCgVpbmRleBgBIAEoDRIXCgppbnB1dF9qc29uGAIgASgJSACIAQESGQoMcnVubmVyX2NsYXNzGAMgASgJSAGIAQESEQoEcm93cxgEIAEoAUgCiAEBEhIKBWJ5dGVzGAUgASgBSAOIAQESFgoJcmVwcm9jZXNzGAYgASgISASIAQESFAoHdHJpZ2dlchgHIAEoCUgFiAEBEhoKDWFsbG93X2RlbGV0ZXMYCCABKAhIBogBARIgChNyZWxlYXNlX3F1YXJhbnRpbmVkGAkgASgISAeIAQESFAoMb3Blbl91cGRhdGVzGAogAygJEhgKEGhhc19vcGVuX3VwZGF0ZXMYCyABKAgSEwoGbG9zc2VzGAwgASgBSAiIAQESGAoLcmVzdW1lX2pzb24YDSABKAlICYgBARIYCgttaWxsaV9jYXJkcxgOIAEoDUgKiAEBQg0KC19pbnB1dF9qc29uQg8KDV9ydW5uZXJfY2xhc3NCBwoFX3Jvd3NCCAoGX2J5dGVzQgwKCl9yZXByb2Nlc3NCCgoIX3RyaWdnZXJCEAoOX2FsbG93X2RlbGV0ZXNCFgoUX3JlbGVhc2VfcXVhcmFudGluZWRCCQoHX2xvc3Nlc0IOCgxfcmVzdW1lX2pzb25CDgoMX21pbGxpX2NhcmRzIosECgZSZXBvcnQSJgoEcnVucxgBIAEoCzIYLmZhaXJsZWFkLmxpbmsudjEuU3RhcnRzEhIKCmVwb2Noc19mNjQYAiABKAwSKAoGbW91bnRzGAMgASgLMhguZmFpcmxlYWQubGluay52MS5Nb3VudHMSGQoRbW91bnRzX3N0YXJ0ZWRfdTgYBCABKAwSJwoFZW5kZWQYBSABKAsyGC5mYWlybGVhZC5saW5rLnYxLlN0YXJ0cxIyCg5lbmRlZF9vdXRjb21lcxgGIAEoCzIaLmZhaXJsZWFkLmxpbmsudjEuT3V0Y29tZXMSLAoIcHJvZ3Jlc3MYByADKAsyGi5mYWlybGVhZC5saW5rLnYxLlByb2dyZXNzEioKB2NoYW5nZXMYCCADKAsyGS5mYWlybGVhZC5saW5rLnYxLkNoYW5nZXMSMAoMZW5kZWRfdHJhY2VzGAkgAygLMhouZmFpcmxlYWQubGluay52MS5SdW5UcmFjZRItCgljYXJkX2Fza3MYCiABKAsyGi5mYWlybGVhZC5saW5rLnYxLkNhcmRBc2tzEhQKDGNhcmRfdXBkYXRlcxgLIAMoCRIWCg5jYXJkX2NvdW50c191OBgMIAEoDBIQCghjYXJkc191OBgNIAEoDBIoCgZjZW5zdXMYDiABKAsyGC5mYWlybGVhZC5saW5rLnYxLkNlbnN1czJNCgpSdW5uZXJMaW5rEj8KB0Nvbm5lY3QSFy5mYWlybGVhZC5saW5rLnYxLkZyYW1lGhcuZmFpcmxlYWQubGluay52MS5GcmFtZSgBMAFiBnByb3RvMw");
 
 /**
  * Everything that travels, in both directions.
@@ -369,7 +369,7 @@ export const LeavingSchema: GenMessage<Leaving> = /*@__PURE__*/
 export type UpBatch = Message<"fairlead.link.v1.UpBatch"> & {
   /**
    * Kind of each message, in order: 1 mount, 2 unmount, 3 exited, 4 progress, 5 took over, 6 changed, 7 measured, 8 ask card,
-   * 9 card returned.
+   * 9 card returned, 10 counted.
    *
    * @generated from field: bytes order_u8 = 1;
    */
@@ -446,6 +446,11 @@ export type UpBatch = Message<"fairlead.link.v1.UpBatch"> & {
    * @generated from field: bytes return_body_ms_u32 = 15;
    */
   returnBodyMsU32: Uint8Array;
+
+  /**
+   * @generated from field: repeated fairlead.link.v1.Census censuses = 16;
+   */
+  censuses: Census[];
 };
 
 /**
@@ -454,6 +459,39 @@ export type UpBatch = Message<"fairlead.link.v1.UpBatch"> & {
  */
 export const UpBatchSchema: GenMessage<UpBatch> = /*@__PURE__*/
   messageDesc(file_link, 7);
+
+/**
+ * Items that the state holds.
+ *
+ * @generated from message fairlead.link.v1.Census
+ */
+export type Census = Message<"fairlead.link.v1.Census"> & {
+  /**
+   * By the store's clock.
+   *
+   * @generated from field: double at_ms = 1;
+   */
+  atMs: number;
+
+  /**
+   * @generated from field: repeated string sources = 2;
+   */
+  sources: string[];
+
+  /**
+   * total, failed, quarantined, for each of them.
+   *
+   * @generated from field: bytes counts_f64 = 3;
+   */
+  countsF64: Uint8Array;
+};
+
+/**
+ * Describes the message fairlead.link.v1.Census.
+ * Use `create(CensusSchema)` to create a new message.
+ */
+export const CensusSchema: GenMessage<Census> = /*@__PURE__*/
+  messageDesc(file_link, 8);
 
 /**
  * Where the time of a run went.
@@ -527,7 +565,7 @@ export type RunTrace = Message<"fairlead.link.v1.RunTrace"> & {
  * Use `create(RunTraceSchema)` to create a new message.
  */
 export const RunTraceSchema: GenMessage<RunTrace> = /*@__PURE__*/
-  messageDesc(file_link, 8);
+  messageDesc(file_link, 9);
 
 /**
  * What a runner counted since the last message.
@@ -563,7 +601,7 @@ export type Stats = Message<"fairlead.link.v1.Stats"> & {
  * Use `create(StatsSchema)` to create a new message.
  */
 export const StatsSchema: GenMessage<Stats> = /*@__PURE__*/
-  messageDesc(file_link, 9);
+  messageDesc(file_link, 10);
 
 /**
  * @generated from message fairlead.link.v1.CardAsks
@@ -592,7 +630,7 @@ export type CardAsks = Message<"fairlead.link.v1.CardAsks"> & {
  * Use `create(CardAsksSchema)` to create a new message.
  */
 export const CardAsksSchema: GenMessage<CardAsks> = /*@__PURE__*/
-  messageDesc(file_link, 10);
+  messageDesc(file_link, 11);
 
 /**
  * @generated from message fairlead.link.v1.Mounts
@@ -633,7 +671,7 @@ export type Mounts = Message<"fairlead.link.v1.Mounts"> & {
  * Use `create(MountsSchema)` to create a new message.
  */
 export const MountsSchema: GenMessage<Mounts> = /*@__PURE__*/
-  messageDesc(file_link, 11);
+  messageDesc(file_link, 12);
 
 /**
  * Strings in one, and the length of each in UTF-16 units.
@@ -657,7 +695,7 @@ export type Texts = Message<"fairlead.link.v1.Texts"> & {
  * Use `create(TextsSchema)` to create a new message.
  */
 export const TextsSchema: GenMessage<Texts> = /*@__PURE__*/
-  messageDesc(file_link, 12);
+  messageDesc(file_link, 13);
 
 /**
  * @generated from message fairlead.link.v1.MountDetails
@@ -706,7 +744,7 @@ export type MountDetails = Message<"fairlead.link.v1.MountDetails"> & {
  * Use `create(MountDetailsSchema)` to create a new message.
  */
 export const MountDetailsSchema: GenMessage<MountDetails> = /*@__PURE__*/
-  messageDesc(file_link, 13);
+  messageDesc(file_link, 14);
 
 /**
  * @generated from message fairlead.link.v1.Outcomes
@@ -744,7 +782,7 @@ export type Outcomes = Message<"fairlead.link.v1.Outcomes"> & {
  * Use `create(OutcomesSchema)` to create a new message.
  */
 export const OutcomesSchema: GenMessage<Outcomes> = /*@__PURE__*/
-  messageDesc(file_link, 14);
+  messageDesc(file_link, 15);
 
 /**
  * @generated from message fairlead.link.v1.OutcomeDetails
@@ -796,7 +834,7 @@ export type OutcomeDetails = Message<"fairlead.link.v1.OutcomeDetails"> & {
  * Use `create(OutcomeDetailsSchema)` to create a new message.
  */
 export const OutcomeDetailsSchema: GenMessage<OutcomeDetails> = /*@__PURE__*/
-  messageDesc(file_link, 15);
+  messageDesc(file_link, 16);
 
 /**
  * @generated from message fairlead.link.v1.RunError
@@ -828,7 +866,7 @@ export type RunError = Message<"fairlead.link.v1.RunError"> & {
  * Use `create(RunErrorSchema)` to create a new message.
  */
 export const RunErrorSchema: GenMessage<RunError> = /*@__PURE__*/
-  messageDesc(file_link, 16);
+  messageDesc(file_link, 17);
 
 /**
  * @generated from message fairlead.link.v1.Progress
@@ -867,7 +905,7 @@ export type Progress = Message<"fairlead.link.v1.Progress"> & {
  * Use `create(ProgressSchema)` to create a new message.
  */
 export const ProgressSchema: GenMessage<Progress> = /*@__PURE__*/
-  messageDesc(file_link, 17);
+  messageDesc(file_link, 18);
 
 /**
  * @generated from message fairlead.link.v1.TookOver
@@ -894,7 +932,7 @@ export type TookOver = Message<"fairlead.link.v1.TookOver"> & {
  * Use `create(TookOverSchema)` to create a new message.
  */
 export const TookOverSchema: GenMessage<TookOver> = /*@__PURE__*/
-  messageDesc(file_link, 18);
+  messageDesc(file_link, 19);
 
 /**
  * @generated from message fairlead.link.v1.Changes
@@ -935,7 +973,7 @@ export type Changes = Message<"fairlead.link.v1.Changes"> & {
  * Use `create(ChangesSchema)` to create a new message.
  */
 export const ChangesSchema: GenMessage<Changes> = /*@__PURE__*/
-  messageDesc(file_link, 19);
+  messageDesc(file_link, 20);
 
 /**
  * @generated from message fairlead.link.v1.Changes.Cause
@@ -964,7 +1002,7 @@ export type Changes_Cause = Message<"fairlead.link.v1.Changes.Cause"> & {
  * Use `create(Changes_CauseSchema)` to create a new message.
  */
 export const Changes_CauseSchema: GenMessage<Changes_Cause> = /*@__PURE__*/
-  messageDesc(file_link, 19, 0);
+  messageDesc(file_link, 20, 0);
 
 /**
  * @generated from message fairlead.link.v1.DownBatch
@@ -1083,7 +1121,7 @@ export type DownBatch = Message<"fairlead.link.v1.DownBatch"> & {
  * Use `create(DownBatchSchema)` to create a new message.
  */
 export const DownBatchSchema: GenMessage<DownBatch> = /*@__PURE__*/
-  messageDesc(file_link, 20);
+  messageDesc(file_link, 21);
 
 /**
  * @generated from message fairlead.link.v1.CardGrants
@@ -1124,7 +1162,7 @@ export type CardGrants = Message<"fairlead.link.v1.CardGrants"> & {
  * Use `create(CardGrantsSchema)` to create a new message.
  */
 export const CardGrantsSchema: GenMessage<CardGrants> = /*@__PURE__*/
-  messageDesc(file_link, 21);
+  messageDesc(file_link, 22);
 
 /**
  * @generated from message fairlead.link.v1.Starts
@@ -1194,7 +1232,7 @@ export type Starts = Message<"fairlead.link.v1.Starts"> & {
  * Use `create(StartsSchema)` to create a new message.
  */
 export const StartsSchema: GenMessage<Starts> = /*@__PURE__*/
-  messageDesc(file_link, 22);
+  messageDesc(file_link, 23);
 
 /**
  * @generated from message fairlead.link.v1.StartDetails
@@ -1276,7 +1314,7 @@ export type StartDetails = Message<"fairlead.link.v1.StartDetails"> & {
  * Use `create(StartDetailsSchema)` to create a new message.
  */
 export const StartDetailsSchema: GenMessage<StartDetails> = /*@__PURE__*/
-  messageDesc(file_link, 23);
+  messageDesc(file_link, 24);
 
 /**
  * @generated from message fairlead.link.v1.Report
@@ -1366,6 +1404,11 @@ export type Report = Message<"fairlead.link.v1.Report"> & {
    * @generated from field: bytes cards_u8 = 13;
    */
   cardsU8: Uint8Array;
+
+  /**
+   * @generated from field: fairlead.link.v1.Census census = 14;
+   */
+  census?: Census | undefined;
 };
 
 /**
@@ -1373,7 +1416,7 @@ export type Report = Message<"fairlead.link.v1.Report"> & {
  * Use `create(ReportSchema)` to create a new message.
  */
 export const ReportSchema: GenMessage<Report> = /*@__PURE__*/
-  messageDesc(file_link, 24);
+  messageDesc(file_link, 25);
 
 /**
  * @generated from service fairlead.link.v1.RunnerLink

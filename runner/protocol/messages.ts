@@ -138,6 +138,10 @@ export interface RunError {
   readonly retryAfterMs?: number;
 }
 
+/** `RunError.step` of what a target outside the state store did not take; and of what the state store did not, shared targets included. */
+export const TARGET_STEP = 'export';
+export const STATE_STEP = 'commit';
+
 /** How a run ended. */
 export type RunOutcome =
   /** `heldDeletes`: a cycle stopped before its first delete because there were more than its guard allows; it waits for consent. */
@@ -203,6 +207,23 @@ export interface RunnerStats {
   readonly retries: { readonly [failure in RunError['class']]?: number };
   /** Requests to something outside, by how they ended: `ok`, or the class of the failure. */
   readonly calls: { readonly [result in 'ok' | 'cancelled' | RunError['class']]?: number };
+}
+
+/** Items of a live source that the state holds. */
+export interface HeldItems {
+  readonly source: string;
+  /** All that it knows of; those whose last run failed, and those that are quarantined, are among them. */
+  readonly total: number;
+  readonly failed: number;
+  readonly quarantined: number;
+}
+
+/** What the state of a Pipeline holds, as a runner counted it. */
+export interface Census {
+  /** By the store's clock: of two the later one counts. */
+  readonly atMs: number;
+  /** Of other sources it holds nothing. */
+  readonly sources: readonly HeldItems[];
 }
 
 /** Deletes that wait for consent: `missing` of `known` items are not in the source any more. */

@@ -1,6 +1,7 @@
 // What a runner holds, as one message.
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { CardAskReader, CardAskWriter, CardListReader, CardLists } from './card-codec.ts';
+import { censusMessage, censusOf } from './census-codec.ts';
 import { ByteColumn, ByteReader, DoubleColumn, DoubleReader } from './columns.ts';
 import type { ReportedCard, ReportedRun, RunnerReport } from './link.ts';
 import { type Report, ReportSchema } from './link_pb.ts';
@@ -43,6 +44,7 @@ export function encodeReport(report: RunnerReport): Uint8Array {
     changes: report.changes.map(({ run, changes }) => changesMessage(run, changes)),
     endedTraces: traces,
     ...cardColumns(report.cards),
+    ...(report.census !== undefined && { census: censusMessage(report.census) }),
   });
   return toBinary(ReportSchema, message);
 }
@@ -80,7 +82,8 @@ export function decodeReport(bytes: Uint8Array): RunnerReport {
     return { order: endedReader.next(0), outcome: outcomes.next(), ...(trace === undefined ? {} : { trace }) };
   });
   const changes = message.changes.map((one) => ({ run: one.run, changes: changesOf(one) }));
-  return { runs, ended, changes, cards: cardsOf(message) };
+  const census = message.census && censusOf(message.census);
+  return { runs, ended, changes, cards: cardsOf(message), ...(census !== undefined && { census }) };
 }
 
 function cardColumns(reported: readonly ReportedCard[]) {

@@ -1,6 +1,7 @@
 // What a runner says, as batches: a writer that stands in for the dispatcher, and a reader that calls the real one.
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import { CardAskReader, CardAskWriter } from './card-codec.ts';
+import { censusMessage, censusOf } from './census-codec.ts';
 import { ByteColumn, ByteReader, DoubleColumn, DoubleReader, WordColumn, WordReader } from './columns.ts';
 import type { UpdateProgress, Uplink } from './link.ts';
 import {
@@ -14,9 +15,11 @@ import {
   type TookOver,
   TookOverSchema,
   UpBatchSchema,
+  type Census as WireCensus,
   type RunTrace as WireTrace,
 } from './link_pb.ts';
 import type {
+  Census,
   ComponentPath,
   MountRequest,
   RunNumber,
@@ -39,6 +42,7 @@ const CHANGED = 6;
 const MEASURED = 7;
 const ASK_CARD = 8;
 const CARD_RETURNED = 9;
+const COUNTED = 10;
 
 /** Collects calls until they are taken as one batch. */
 export class UpWriter implements Uplink {
@@ -54,6 +58,7 @@ export class UpWriter implements Uplink {
   #exits = 0;
   #traces: WireTrace[] = [];
   #stats: Stats[] = [];
+  #censuses: WireCensus[] = [];
   readonly #cardAsks = new CardAskWriter();
   readonly #returnRuns = new DoubleColumn();
   readonly #returnAsks = new WordColumn();
@@ -103,6 +108,11 @@ export class UpWriter implements Uplink {
     this.#stats.push(statsMessage(stats));
   }
 
+  counted(census: Census): void {
+    this.#order.push(COUNTED);
+    this.#censuses.push(censusMessage(census));
+  }
+
   askCard(run: RunNumber, ask: number, milli: number): void {
     this.#order.push(ASK_CARD);
     this.#cardAsks.push({ run, ask, milli });
@@ -132,6 +142,7 @@ export class UpWriter implements Uplink {
       returnRunsF64: this.#returnRuns.take(),
       returnAsksU32: this.#returnAsks.take(),
       returnBodyMsU32: this.#returnBodyMs.take(),
+      censuses: this.#censuses,
     });
     this.#progress = [];
     this.#tookOver = [];
@@ -139,6 +150,7 @@ export class UpWriter implements Uplink {
     this.#exits = 0;
     this.#traces = [];
     this.#stats = [];
+    this.#censuses = [];
     return toBinary(UpBatchSchema, batch);
   }
 }
@@ -157,6 +169,7 @@ export function deliverUp(bytes: Uint8Array, uplink: Uplink): void {
   const changes = batch.changes.values();
   const traces = tracesByIndex(batch.exitTraces);
   const stats = batch.stats.values();
+  const censuses = batch.censuses.values();
   let exits = 0;
   const cardAsks = new CardAskReader(batch.cardAsks);
   const returnRuns = new DoubleReader(batch.returnRunsF64);
@@ -179,6 +192,7 @@ export function deliverUp(bytes: Uint8Array, uplink: Uplink): void {
       const message = nextOf(changes);
       uplink.changed(message.run, changesOf(message));
     } else if (kind === MEASURED) uplink.measured?.(statsOf(nextOf(stats)));
+    else if (kind === COUNTED) uplink.counted?.(censusOf(nextOf(censuses)));
     else if (kind === ASK_CARD) {
       const { run, ask, milli } = cardAsks.next();
       uplink.askCard(run, ask, milli);

@@ -7,6 +7,7 @@
 // Shares of cards are in held-cards.ts.
 import {
   type CardGrant,
+  type Census,
   type ComponentPath,
   childOrder,
   compareTokens,
@@ -68,6 +69,8 @@ export class Ledger implements Uplink, LinkedRunner {
   /** Runs of a session that is over, which the engine has not stopped yet. */
   readonly #stopping = new Set<RunNumber>();
   readonly #cards = new HeldCards();
+  /** What the state held when the engine counted it last. */
+  #census: Census | undefined;
   #epoch = 0;
   #isLeaving = false;
 
@@ -201,6 +204,11 @@ export class Ledger implements Uplink, LinkedRunner {
     this.#options.uplink.measured?.(stats);
   }
 
+  counted(census: Census): void {
+    this.#census = census;
+    this.#options.uplink.counted?.(census);
+  }
+
   askCard(run: RunNumber, ask: number, milli: number): void {
     const held = this.#runs.get(run);
     if (held === undefined) {
@@ -237,6 +245,7 @@ export class Ledger implements Uplink, LinkedRunner {
       ended: this.#ended.map(({ what }) => what),
       changes: this.#changes.map(({ what }) => what),
       cards: this.#cards.report(),
+      ...(this.#census !== undefined && { census: this.#census }),
     };
   }
 

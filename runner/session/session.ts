@@ -57,6 +57,7 @@ export class RunnerSession implements LinkOwner {
         tookOver: (run, from, paths) => writer().tookOver(run, from, paths),
         changed: (run, changes) => writer().changed(run, changes),
         measured: (stats) => writer().measured(stats),
+        counted: (census) => writer().counted(census),
         askCard: (run, ask, milli) => writer().askCard(run, ask, milli),
         cardReturned: (run, ask, bodyMs) => writer().cardReturned(run, ask, bodyMs),
       },

@@ -19,6 +19,9 @@ export function joinPath(parent: string, segment: string): string {
 /** Path below which a source's items are. */
 export const sourcePath = (source: string): string => childPath('', source);
 
+/** Source whose items are below this path. */
+export const sourceAt = (path: string): string => unescapeKey(path);
+
 /** Last segment of the path of an item with this key. */
 export const keySegment = (key: string): string => childPath('', key);
 

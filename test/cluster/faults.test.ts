@@ -123,11 +123,15 @@ describe('deletion', () => {
     const { at, see, make, events } = await world({ finalizerTimeoutMs: 2_000 });
     await make(MINIMAL_PIPELINE, 'index');
     await make(MINIMAL_SOURCE, 'docs', { pipelineRef: { name: 'index' } });
-    await eventually(
-      () => see('livesources', 'docs'),
-      (seen) => seen?.metadata.finalizers?.includes(FINALIZER) === true,
-      'the finalizer',
-    );
+    for (const [plural, name] of [
+      ['livesources', 'docs'],
+      ['pipelines', 'index'],
+    ] as const)
+      await eventually(
+        () => see(plural, name),
+        (seen) => seen?.metadata.finalizers?.includes(FINALIZER) === true,
+        `the finalizer of ${name}`,
+      );
     await server.ask('DELETE', at('livesources', 'docs'));
     await server.ask('DELETE', at('pipelines', 'index')); // no runner ever comes to remove the rows
     for (const [plural, name] of [
@@ -205,9 +209,10 @@ describe('a thousand LiveSources', () => {
     const [pod] = await eventually(pods, (all) => all.length === 1, 'a runner pod');
     const runner = join('index', pod!.metadata.name, { ...NO_COUNTS, added: 1_000_000, failed: 1_000 });
     const { host } = operator.control.hosts.get(`${namespace}/index`)!;
+    runner.count('docs', { total: 1_001_000, failed: 1_000 });
     await eventually(
-      () => host.records('docs')?.items.failed,
-      (failed) => failed === 1_000,
+      () => host.records('docs')?.lastCycleAtMs,
+      (atMs) => atMs !== undefined,
       'the first cycle',
     );
     runner.start = (order) => {

@@ -274,7 +274,7 @@ describe('deletes', () => {
     expect(counted(await world.cycle())).toEqual({ failed: 1, unchanged: 1 });
     expect(await world.state.item('docs', 'file-1')).toMatchObject({
       status: 'failed',
-      error: 'commit: the target is read-only',
+      error: 'export: the target is read-only',
     });
     world.target.onApply = () => {};
     await world.restart();

@@ -2,6 +2,7 @@
 // Root runs and runs that mounted something hold no slot here; who is served when is the tree's matter and tested there.
 import type { Engine } from '../../runner/execute/index.ts';
 import type {
+  Census,
   MountRequest,
   RunNumber,
   RunOrder,
@@ -22,6 +23,7 @@ interface Live {
 
 export class Desk implements Uplink {
   readonly changes: SourceChange[] = [];
+  readonly censuses: Census[] = [];
   readonly progresses = new Map<RunNumber, UpdateProgress>();
   /** Paths of runs in the order in which they began, root runs left out. */
   readonly begun: string[] = [];
@@ -105,6 +107,10 @@ export class Desk implements Uplink {
     if (outcome.kind === 'parked') this.#park(live, outcome);
     else this.#end(run, outcome);
     this.serve();
+  }
+
+  counted(census: Census): void {
+    this.censuses.push(census);
   }
 
   progress(run: RunNumber, progress: UpdateProgress): void {

@@ -111,7 +111,7 @@ describe('a group of commits', () => {
     await world.work.gate.held(16);
     world.work.gate.open();
     expect(counted(await ended)).toEqual({ added: 15, failed: 1 });
-    expect(await world.state.item('docs', 'file-5')).toMatchObject({ status: 'failed', error: 'commit: row too wide' });
+    expect(await world.state.item('docs', 'file-5')).toMatchObject({ status: 'failed', error: 'export: row too wide' });
     await world.state.close();
   });
 

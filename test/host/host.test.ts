@@ -3,7 +3,13 @@
 import { describe, expect, test } from 'vitest';
 import type { LiveSourceSpec, PipelineSpec } from '../../crds/schema/index.ts';
 import { type HostSpecs, PipelineHost, type SourcePast } from '../../operator/host/index.ts';
-import { EMPTY_REPORT, NO_COUNTS, type RunnerReport, type RunOutcome } from '../../runner/protocol/index.ts';
+import {
+  type Census,
+  EMPTY_REPORT,
+  NO_COUNTS,
+  type RunnerReport,
+  type RunOutcome,
+} from '../../runner/protocol/index.ts';
 import { ScriptedRunner } from '../support/scripted-runner.ts';
 import { pipelineSpec, sourceSpec } from '../support/specs.ts';
 import { settle, VirtualClock } from '../support/virtual-clock.ts';
@@ -52,10 +58,10 @@ function world(options: Options = {}) {
     return { runner, seat: joined.seat };
   };
   /** A runner of an earlier operator joins with what it holds. */
-  const report = (pod: string, runs: RunnerReport['runs']) => {
+  const report = (pod: string, runs: RunnerReport['runs'], census?: Census) => {
     const runner = new ScriptedRunner();
     const start = { name: `${pod}/1`, runnerClass: 'default', slots: 4, runner };
-    runner.uplink = host.adoptRunner(start, { ...EMPTY_REPORT, runs }).uplink;
+    runner.uplink = host.adoptRunner(start, { ...EMPTY_REPORT, runs, ...(census && { census }) }).uplink;
     host.unexpectRunner(pod);
     return runner;
   };
@@ -89,12 +95,42 @@ describe('a host', () => {
     runner.exit('docs', done({ added: 3 }));
     await settle();
     expect(host.records('docs')?.updates(clock.nowMs())).toHaveLength(1);
-    expect(host.records('docs')?.items).toMatchObject({ total: 3, done: 3 });
     clock.advance(60_000);
     await settle();
     runner.exit('docs', done({ unchanged: 3 }));
     await settle();
     expect(host.records('docs')?.updates(clock.nowMs())).toHaveLength(1);
+  });
+
+  test('H3: item counts are what the state holds, as the newest count of any runner says, after a change of operators too', async () => {
+    const { host, heard, join } = world({ past: { items: { total: 7, done: 6, failed: 1 } } });
+    expect(host.records('docs')?.items).toMatchObject({ total: 7, done: 6, failed: 1 });
+    const { runner } = join('pod-0');
+    heard.length = 0;
+    runner.count('docs', { total: 9, failed: 2, quarantined: 3 }, 20);
+    expect(host.records('docs')?.items).toEqual({ total: 9, done: 4, pending: 0, failed: 2, quarantined: 3 });
+    expect(heard).toEqual(['status of docs', 'status of the Pipeline']);
+    join('pod-1').runner.count('docs', { total: 8 }, 10);
+    expect(host.records('docs')?.items.total).toBe(9);
+    runner.uplink.counted?.({ atMs: 30, sources: [] });
+    expect(host.records('docs')?.items.total).toBe(0);
+  });
+
+  test('H3: a runner that comes back to another operator brings the counts along', () => {
+    const { host, report } = world();
+    const census = { atMs: 5, sources: [{ source: 'docs', total: 4, failed: 0, quarantined: 1 }] };
+    report('pod-0', [], census);
+    expect(host.records('docs')?.items).toMatchObject({ total: 4, done: 3, quarantined: 1 });
+  });
+
+  test('H3: of a first cycle all that it has to do counts, and what is done grows with the state', async () => {
+    const { host, join } = world();
+    const { runner } = join('pod-0');
+    await settle();
+    const progress = { listed: true, total: 100, done: 30, counts: { ...NO_COUNTS, added: 30 } };
+    runner.uplink.progress(runner.runAt('docs'), progress);
+    runner.count('docs', { total: 30 });
+    expect(host.records('docs')?.items).toMatchObject({ total: 100, done: 30, pending: 70 });
   });
 
   test('a source that an earlier operator listed waits its time before it is listed again', async () => {
@@ -207,7 +243,6 @@ describe('a host', () => {
     expect(host.records('docs')?.updates(clock.nowMs())).toMatchObject([
       { name, trigger: 'once', counts: { added: 3 } },
     ]);
-    expect(host.records('docs')?.items).toMatchObject({ total: 3, done: 3 });
     host.wake();
     await settle();
     expect(runner.orders.map(({ kind }) => kind)).toEqual(['cycle', 'watch']);

@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
+  type Census,
   COMMIT_BOUNDS,
   type Counts,
   DownWriter,
@@ -139,6 +140,11 @@ const stats = fc.record({
   calls: maybe({ ok: size, 'rate-limited': size }),
 }) as fc.Arbitrary<RunnerStats>;
 
+const census = fc.record({
+  atMs: fc.double({ noNaN: true, noDefaultInfinity: true }),
+  sources: fc.array(fc.record({ source: text, total: size, failed: size, quarantined: size }), { maxLength: 5 }),
+}) as fc.Arbitrary<Census>;
+
 const card = fc.integer({ min: 0, max: 63 });
 const reportedCard = fc
   .tuple(
@@ -168,6 +174,7 @@ test('every call of a runner arrives at the dispatcher as it was made', () => {
     fc.tuple(fc.constant('tookOver'), runNumber, text, fc.array(text)),
     fc.tuple(fc.constant('changed'), runNumber, fc.array(change)),
     fc.tuple(fc.constant('measured'), stats),
+    fc.tuple(fc.constant('counted'), census),
     fc.tuple(fc.constant('askCard'), runNumber, word, word),
     fc.tuple(fc.constant('cardReturned'), runNumber, word, word),
   );
@@ -214,7 +221,7 @@ test('what a runner reports of itself arrives whole', () => {
       maybe<unknown>({ progress }),
     )
     .map(([head, rest]) => ({ ...head, ...rest }));
-  const report = fc.record({
+  const held = fc.record({
     runs: fc.uniqueArray(run, { selector: ({ order: { token } }) => token.run, maxLength: 20 }),
     ended: fc.array(
       fc
@@ -226,7 +233,10 @@ test('what a runner reports of itself arrives whole', () => {
     ),
     changes: fc.array(fc.record({ run: runNumber, changes: fc.array(change) })),
     cards: fc.array(reportedCard),
-  }) as fc.Arbitrary<RunnerReport>;
+  });
+  const report = fc
+    .tuple(held, maybe<unknown>({ census }))
+    .map(([head, rest]) => ({ ...head, ...rest })) as fc.Arbitrary<RunnerReport>;
   fc.assert(
     fc.property(report, (given) => {
       expect(decodeReport(encodeReport(given))).toEqual(given);

@@ -115,6 +115,25 @@ export function stateContract(name: string, makePlace: () => Promise<StatePlace>
       });
     });
 
+    describe('a census', () => {
+      test('counts the items of each source, and those that failed or are quarantined, as they are now', async () => {
+        expect((await state.census()).sources).toEqual([]);
+        const other = { path: itemPath('a/b', 'x'), item: { source: 'a/b', key: 'x', version: '1' } };
+        await commit(replaced('a'), replaced('b'), nested('a', 'part'), failed('c'), replaced('x', other));
+        await commit(failed('d', { status: 'quarantined', losses: 3 }));
+        const before = await state.census();
+        expect(before.sources).toEqual([
+          { source: 'a/b', total: 1, failed: 0, quarantined: 0 },
+          { source: 'docs', total: 4, failed: 1, quarantined: 1 },
+        ]);
+        await state.release('docs');
+        await commit(removed('a', { base: token(1) }), replaced('c', { token: token(2) }));
+        const after = await state.census();
+        expect(after.sources[1]).toEqual({ source: 'docs', total: 3, failed: 1, quarantined: 0 });
+        expect(after.atMs).toBeGreaterThan(before.atMs);
+      });
+    });
+
     describe('what a run finds', () => {
       test('a run finds its work, its item and its component in one call; an unknown one finds nothing', async () => {
         await commit(replaced('a', { rows: new Map([['vectors', packed(1)]]), value: { n: 1 } }));

@@ -2,6 +2,7 @@
 import type {
   CardGrant,
   FencingToken,
+  HeldItems,
   MountRequest,
   RunNumber,
   Runner,
@@ -77,6 +78,11 @@ export class ScriptedRunner implements Runner {
     const run = this.runAt(path);
     this.running.delete(run);
     this.uplink.exited(run, outcome);
+  }
+
+  /** Says what the state holds; of other sources nothing. */
+  count(source: string, held: Partial<Omit<HeldItems, 'source'>>, atMs = Date.now()): void {
+    this.uplink.counted?.({ atMs, sources: [{ source, total: 0, failed: 0, quarantined: 0, ...held }] });
   }
 
   mount(parentPath: string, request: Partial<MountRequest> & { readonly path: string }): void {

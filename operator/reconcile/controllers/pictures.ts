@@ -36,8 +36,9 @@ export interface SourceSeen extends Seen {
 export function pipelinePicture(seen: PipelineSeen): PipelinePicture {
   const { host, kept } = seen;
   const records = host?.records(undefined);
+  const trouble = seen.trouble ?? host?.storeTrouble;
   return {
-    ...common(seen, records, undefined, seen.slotsMax, hasRoom(kept)),
+    ...common({ ...seen, trouble }, records, undefined, seen.slotsMax, hasRoom(kept)),
     items: sumOfItems(host),
     ...oldest(host),
     sources: seen.sources,
@@ -61,6 +62,7 @@ export function sourcePicture(seen: SourceSeen): LiveSourcePicture {
     ...(records?.lastCycleAtMs !== undefined && { lastCycleAtMs: records.lastCycleAtMs }),
     ...(nextCycleAtMs !== undefined && { nextCycleAtMs }),
     ...(trouble !== undefined && { trouble }),
+    ...(host?.storeTrouble !== undefined && { storeTrouble: host.storeTrouble }),
   };
 }
 

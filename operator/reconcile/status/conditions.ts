@@ -211,7 +211,8 @@ function synced(picture: LiveSourcePicture): Claim {
   return yes('Synced', 'The targets show the last listing.');
 }
 
-function degraded({ items }: LiveSourcePicture): Claim {
+function degraded({ items, storeTrouble }: LiveSourcePicture): Claim {
+  if (storeTrouble !== undefined) return yes(storeTrouble.reason, storeTrouble.message);
   if (items.quarantined > 0)
     return yes(
       'ItemsQuarantined',

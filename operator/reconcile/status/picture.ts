@@ -73,6 +73,8 @@ export interface LiveSourcePicture extends CommonPicture {
   readonly nextCycleAtMs?: number;
   /** Whether its Pipeline is ready to work. */
   readonly pipeline: 'ready' | 'suspended' | 'not-ready' | 'missing';
+  /** Why what its runs commit is not taken by the Pipeline's state store or targets. */
+  readonly storeTrouble?: Trouble;
   /** The source's own trouble: it does not answer, it refuses, its listing broke off, the delete guard holds. */
   readonly trouble?: Trouble;
 }

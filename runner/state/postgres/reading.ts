@@ -1,7 +1,8 @@
 // What the shared state answers without writing: comparing listings, what runs find, scans.
 import { binary, type Queryable } from '../../database/index.ts';
 import type { Comparison, ComponentRef, Extent, ItemRecord, ListedItem, Opened, Verdict } from '../../execute/index.ts';
-import { joinPath, keySegment, segmentKey, sourcePath, splitPath } from '../names.ts';
+import type { HeldItems } from '../../protocol/index.ts';
+import { joinPath, keySegment, segmentKey, sourceAt, sourcePath, splitPath } from '../names.ts';
 import { itemOf, STATUSES } from '../records.ts';
 import { Components, ROW_WIDTH, type RowCells, rowColumns, toRow } from './components.ts';
 import type { StateTables } from './schema.ts';
@@ -111,6 +112,22 @@ export class Reading {
       [sourcePath(source)],
     );
     return { items: row?.[0] ?? 0, lastId: row?.[1] ?? 0 };
+  }
+
+  /** Sources by their names; by indexes, so that the size of what is stored does not count. */
+  async heldItems(): Promise<HeldItems[]> {
+    const components = this.#tables.table('components');
+    const rows = await this.#on.rows<[string, number, number, number]>(
+      `SELECT sums.parent, sums.total, coalesce(bad.failed, 0), coalesce(bad.quarantined, 0)
+       FROM (SELECT parent, count(*) AS total FROM ${components} WHERE is_item GROUP BY parent) AS sums
+       LEFT JOIN (
+         SELECT parent, count(*) FILTER (WHERE status = 1) AS failed, count(*) FILTER (WHERE status = 2) AS quarantined
+         FROM ${components} WHERE status > 0 AND is_item GROUP BY parent
+       ) AS bad USING (parent)
+       ORDER BY sums.parent`,
+      [],
+    );
+    return rows.map(([path, total, failed, quarantined]) => ({ source: sourceAt(path), total, failed, quarantined }));
   }
 
   async children(path: string, afterPath: string, limit: number): Promise<string[]> {

@@ -22,7 +22,7 @@ import type {
   UpdateRecord,
   WorkEntry,
 } from '../../execute/index.ts';
-import type { Json } from '../../protocol/index.ts';
+import type { Census, Json } from '../../protocol/index.ts';
 import { keySegment, sourcePath } from '../names.ts';
 import { UPDATES_MAX } from '../records.ts';
 import { TICK_MS } from '../ticks.ts';
@@ -208,6 +208,11 @@ export class PostgresState implements StateStore {
 
   extent(source: string): Promise<Extent> {
     return this.#reading().extent(source);
+  }
+
+  async census(): Promise<Census> {
+    const atMs = await this.nowMs(); // before it is counted: what is committed meanwhile belongs to a later one
+    return { atMs, sources: await this.#reading().heldItems() };
   }
 
   async release(source: string | undefined, keys?: readonly string[]): Promise<number> {

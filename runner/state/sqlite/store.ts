@@ -23,10 +23,11 @@ import type {
   UpdateRecord,
   WorkEntry,
 } from '../../execute/index.ts';
-import { itemPath, type Json } from '../../protocol/index.ts';
+import { type Census, itemPath, type Json } from '../../protocol/index.ts';
 import { segmentKey, sourcePath, splitPath } from '../names.ts';
 import { STATUSES } from '../records.ts';
 import { Ticks } from '../ticks.ts';
+import { heldItems } from './census.ts';
 import { Commits } from './commits.ts';
 import { Comparing } from './comparing.ts';
 import { Components } from './components.ts';
@@ -230,6 +231,11 @@ export class SqliteState implements StateStore {
     const parent = components.parents.find(sourcePath(source)) ?? -1;
     const row = database.sql('SELECT count(*) FROM components WHERE parent = ? AND is_item = 1').get(parent);
     return { items: (row as unknown as [number])[0], lastId: components.ids.last };
+  }
+
+  async census(): Promise<Census> {
+    const sources = heldItems(this.#open().database);
+    return { atMs: this.#ticks.next(), sources };
   }
 
   async release(source: string | undefined, keys?: readonly string[]): Promise<number> {
