@@ -135,12 +135,9 @@ test('without rules, those that need no extra field are replayed', () => {
   expect(rules).toEqual(['fifo', 'round-robin', 'fewest-held']);
 });
 
-const tookMs = (text: string) =>
+const tookMs = (text: string, rule: 'fewest-held' | 'fixed-share' = 'fewest-held') =>
   Object.fromEntries(
-    simulateAll(parseWorkload(text, 'f'), ['fewest-held'])[0]!.figures.updates.map((update) => [
-      update.name,
-      update.tookMs,
-    ]),
+    simulateAll(parseWorkload(text, 'f'), [rule])[0]!.figures.updates.map((update) => [update.name, update.tookMs]),
   );
 
 test('a live source counts as one branch: its two updates share half of the pool, and the third update has the other half', () => {
@@ -166,10 +163,8 @@ test('with lending, an update of any size completes on one slot (A7)', () => {
 });
 
 test('with lending, an update whose fixed share is one slot completes on its loan (A7)', () => {
-  const took = tookMs(
-    'slots: 8\nrules: [fixed-share]\nshares: {a: 1}\nlending: true\nupdates: [{name: a, tasks: 20, each: 10ms}]',
-  );
-  expect(took).toEqual({ a: 200 });
+  const text = 'slots: 8\nshares: {a: 1}\nlending: true\nupdates: [{name: a, tasks: 20, each: 10ms}]';
+  expect(tookMs(text, 'fixed-share')).toEqual({ a: 200 });
 });
 
 test('with lending, an update alone still has all the slots', () => {
