@@ -1,13 +1,14 @@
 // The engine in one process, as `fairlead dev` runs it, beside CocoIndex and a plain loop doing the same jobs in the same run. Each measurement is
 // a process of its own, so that memory and warmth of one do not show in another.
 import { execFile } from 'node:child_process';
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { startPostgres } from '../scripts/postgres.ts';
 import { type Corpus, copyCorpus } from './engine/corpus.ts';
+import { nodeFlags } from './node-flags.ts';
 import { type IndexTimes, Peer, type Times } from './peers/cocoindex.ts';
 import { type Bench, type Result, result } from './report.ts';
 import { jobText, told } from './told.ts';
@@ -179,12 +180,6 @@ class Parts {
     mkdirSync(folder);
     return folder;
   }
-}
-
-/** Flags of Node with which users run `fairlead`: those of its first line. */
-function nodeFlags(): string[] {
-  const [firstLine = ''] = readFileSync(new URL('../cli/bin.mjs', import.meta.url), 'utf8').split('\n');
-  return firstLine.split(' ').filter((word) => word.startsWith('--'));
 }
 
 function tellWhat({ files, bytes, kinds }: Corpus, peer: Peer | undefined): void {

@@ -1,54 +1,86 @@
-// What metrics and traces cost: CPU time of the engine's empty components, and of empty runs through an operator and two runner processes, with
-// nothing, with metrics alone, and with metrics and every update traced and exported. Empty work has nothing that the cost could hide behind.
-//   Each round is a process of its own, and rounds go there and back (off, metrics, traces, traces, metrics, off): what drifts on a machine
-//   that others use drifts for all alike. A figure is the median of the rounds' ratios to the `off` of the same turn.
-import { spawn } from 'node:child_process';
+// What metrics and traces cost: CPU and wall time of the engine's empty components, and of empty runs through an operator and two runner processes,
+// by mode of telemetry (telemetry/modes.ts). Empty work has nothing that the cost could hide behind.
+//   Each mode has a process of its own, and all of them work by turns, a slice each, beginning with another one in each round: what drifts on a
+//   machine that others use drifts for all alike. A figure is the median over all slices of the ratio to `off` in the same round. Two sets of
+//   processes, since the compiler does not make the same of the same code each time; `control` is `off` again and shows what is left of chance.
+import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import { nodeFlags } from './node-flags.ts';
 import { type Bench, type Result, result } from './report.ts';
-import { type Kind, MODES, type Mode } from './telemetry/modes.ts';
+import { KINDS, type Kind, MODES, type Mode } from './telemetry/modes.ts';
+import type { Answer } from './telemetry/subject.ts';
+import { told } from './told.ts';
 
-/** About three and a half minutes on two quiet cores. */
-const TURNS: Readonly<Record<Kind, number>> = { engine: 4, runs: 2 };
-const ROUND = fileURLToPath(new URL('telemetry/round.ts', import.meta.url));
+const SETS = 2;
+const WARM_UP_ROUNDS = 2;
+const ROUNDS = 8;
+/** In one slice. */
+const PIECES: Readonly<Record<Kind, number>> = { engine: 20_000, runs: 50_000 };
+const PIECE: Readonly<Record<Kind, string>> = { engine: 'component', runs: 'run' };
+const SUBJECT = fileURLToPath(new URL('telemetry/subject.ts', import.meta.url));
 
 const DISCARD =
   "const s = require('node:http').createServer((q, a) => q.resume().on('end', () => a.end('{}'))).listen(0, '127.0.0.1', () => console.log(s.address().port))";
 
-async function round(kind: Kind, mode: Mode, endpoint: string): Promise<number> {
+type Round = Readonly<Record<Mode, Answer>>;
+
+async function started(kind: Kind, mode: Mode, endpoint: string): Promise<ChildProcess> {
   const env = { ...process.env, OTEL_EXPORTER_OTLP_ENDPOINT: endpoint };
-  const child = spawn(process.execPath, [ROUND, kind, mode], { env, stdio: ['ignore', 'pipe', 'inherit'] });
-  let said = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
-    said += text;
-  });
-  const [code] = (await once(child, 'close')) as [number | null];
-  if (code !== 0) throw new Error(`a round of ${kind} with ${mode} ended with ${code}`);
-  return Number(said);
+  const child = fork(SUBJECT, [kind, mode], { env, execArgv: nodeFlags() });
+  await once(child, 'message');
+  return child;
 }
 
-type Turn = Readonly<Record<Mode, number>>;
-
-/** Each mode twice, there and back. */
-async function turn(kind: Kind, endpoint: string): Promise<Turn> {
-  const sums: Record<Mode, number> = { off: 0, metrics: 0, traces: 0 };
-  for (const mode of [...MODES, ...MODES.toReversed()]) sums[mode] += (await round(kind, mode, endpoint)) / 2;
-  return sums;
+async function sliceOf(subject: ChildProcess): Promise<Answer> {
+  subject.send('work');
+  const [answer] = (await once(subject, 'message')) as [Answer];
+  return answer;
 }
 
-async function measured(kind: Kind, unit: string, endpoint: string): Promise<Result[]> {
-  const turns: Turn[] = [];
-  for (let at = 0; at < TURNS[kind]; at++) turns.push(await turn(kind, endpoint));
-  const off = median(turns.map((one) => one.off));
-  return (['metrics', 'traces'] as const).flatMap((mode) => {
-    const micros = median(turns.map((one) => one[mode]));
-    const percent = median(turns.map((one) => (one[mode] / one.off - 1) * 100));
-    return [result(`${kind}-${mode}-us`, micros, unit, off), result(`${kind}-${mode}-overhead`, percent, '%')];
-  });
+/** A slice of each mode; another mode is the first in each round. */
+async function roundOf(subjects: ReadonlyMap<Mode, ChildProcess>, number: number): Promise<Round> {
+  const answers: Partial<Record<Mode, Answer>> = {};
+  const first = number % MODES.length;
+  for (const mode of [...MODES.slice(first), ...MODES.slice(0, first)])
+    answers[mode] = await sliceOf(subjects.get(mode)!);
+  return answers as Round;
 }
 
-const median = (values: readonly number[]): number =>
-  [...values].sort((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
+/** Rounds of one set of processes. The CPU time of a slice is told with the next one. */
+async function roundsOf(kind: Kind, endpoint: string): Promise<Round[]> {
+  const subjects = new Map<Mode, ChildProcess>();
+  try {
+    for (const mode of MODES) subjects.set(mode, await started(kind, mode, endpoint));
+    const rounds: Round[] = [];
+    for (let number = 0; number <= WARM_UP_ROUNDS + ROUNDS; number++) rounds.push(await roundOf(subjects, number));
+    return rounds.slice(WARM_UP_ROUNDS, -1).map((round, at) => withCpu(round, rounds[WARM_UP_ROUNDS + at + 1]!));
+  } finally {
+    for (const subject of subjects.values()) subject.disconnect();
+  }
+}
+
+function withCpu(round: Round, next: Round): Round {
+  const of = (mode: Mode): Answer => ({ wallMs: round[mode].wallMs, cpuMs: next[mode].cpuMs });
+  return { off: of('off'), control: of('control'), metrics: of('metrics'), kept: of('kept'), traces: of('traces') };
+}
+
+function figures(kind: Kind, rounds: readonly Round[]): Result[] {
+  const overhead = (mode: Mode, time: keyof Answer): number =>
+    median(rounds.map((round) => (round[mode][time] / round.off[time] - 1) * 100));
+  const micros = (mode: Mode): number => (median(rounds.map((round) => round[mode].cpuMs)) * 1_000) / PIECES[kind];
+  return MODES.filter((mode) => mode !== 'off').flatMap((mode) => [
+    result(`${kind}-${mode}-overhead`, overhead(mode, 'cpuMs'), '% of CPU time'),
+    result(`${kind}-${mode}-wall-overhead`, overhead(mode, 'wallMs'), '% of wall time'),
+    result(`${kind}-${mode}-us`, micros(mode), `us of CPU per ${PIECE[kind]}`, micros('off')),
+  ]);
+}
+
+function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const half = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? sorted[half]! : (sorted[half - 1]! + sorted[half]!) / 2;
+}
 
 export const telemetry: Bench = async () => {
   // A receiver of its own process, so that its work is not counted.
@@ -56,10 +88,14 @@ export const telemetry: Bench = async () => {
   try {
     const [port] = (await once(receiver.stdout, 'data')) as [Buffer];
     const endpoint = `http://127.0.0.1:${`${port}`.trim()}`;
-    return [
-      ...(await measured('engine', 'us of CPU per component', endpoint)),
-      ...(await measured('runs', 'us of CPU per run', endpoint)),
-    ];
+    const results: Result[] = [];
+    for (const kind of KINDS) {
+      const rounds: Round[] = [];
+      for (let set = 1; set <= SETS; set++)
+        rounds.push(...(await told(`${kind}, set ${set} of ${SETS}`, roundsOf(kind, endpoint))));
+      results.push(...figures(kind, rounds));
+    }
+    return results;
   } finally {
     receiver.kill();
   }

@@ -2,6 +2,10 @@
 export const KINDS = ['engine', 'runs'] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** `metrics`: alone. `traces`: metrics, and every update traced and exported, its runs by the budget of spans. */
-export const MODES = ['off', 'metrics', 'traces'] as const;
+/**
+ * - `off`: nothing follows. - `control`: the same once more, so that its distance from `off` says how certain the others are.
+ * - `metrics`: alone. - `kept`: metrics, and the trace of every update kept here and sent nowhere, as where no endpoint is set.
+ * - `traces`: the same, and every trace sampled and exported.
+ */
+export const MODES = ['off', 'control', 'metrics', 'kept', 'traces'] as const;
 export type Mode = (typeof MODES)[number];

@@ -1,10 +1,11 @@
 // `fairlead quarantine`: items that are left alone because they took down too many runners, and items that failed.
 import type { Command } from 'commander';
-import type { ItemRecord } from '../../runner/execute/index.ts';
+import { troubledPage } from '../../runner/execute/index.ts';
+import { FIRST_TROUBLED, type TroubledItem, type TroubledPage } from '../../runner/protocol/index.ts';
 import { CommandError } from '../exit.ts';
-import { type openAssembly, openToLook } from '../local/assembly.ts';
+import { openToLook } from '../local/assembly.ts';
 import { workOn } from '../local/hand-over.ts';
-import { loadPipelines, type PipelineObjects } from '../local/objects.ts';
+import { labelOf, loadPipelines, type PipelineObjects } from '../local/objects.ts';
 import { addFiles } from '../local/options.ts';
 import { SILENT } from '../local/report.ts';
 import { surroundings } from '../local/session.ts';
@@ -12,10 +13,8 @@ import type { Work } from '../local/work.ts';
 import { printable, printableName } from '../printable.ts';
 import { act } from '../remote/act.ts';
 import { type AskedOptions, asksOperator } from '../remote/asked.ts';
-import { listRemembered } from '../remote/quarantine.ts';
-import { addRemote, type Form, print } from '../remote/session.ts';
-
-const PAGE = 1_000;
+import { troubledRemotely } from '../remote/quarantine.ts';
+import { addRemote, type Form, partsOf, print } from '../remote/session.ts';
 
 interface Options extends AskedOptions {
   readonly release?: boolean;
@@ -24,34 +23,28 @@ interface Options extends AskedOptions {
 export function configure(command: Command): void {
   command
     .description(
-      'List items that are quarantined (they took down three runners and are left alone until they change or are released) and items that failed (tried again in each cycle). With files the state itself is read; an operator tells how many there are, and the failures that it remembers.',
+      'List items that are quarantined (they took down three runners and are left alone until they change or are released) and items that failed (tried again in each cycle). With files the state is read here; an operator has its runners read it.',
     )
     .argument('[key...]', 'only these items');
   addRemote(addFiles(command)).option('--release', 'let quarantined items run again in the next cycle').action(run);
 }
 
-interface Listed {
+interface Listed extends TroubledItem {
   readonly pipeline: string;
-  readonly source: string;
-  readonly key: string;
-  readonly status: 'quarantined' | 'failed';
-  readonly failures: number;
-  readonly losses: number;
-  readonly error: string;
 }
 
 async function run(keys: readonly string[], options: Options): Promise<void> {
-  if (asksOperator(options)) return askOperator(keys, options);
-  const { file, output, release } = options;
-  const objects = await loadPipelines(file, surroundings());
-  if (release === true) return releaseAll(objects, keys, output);
-  const items: Listed[] = [];
-  for (const one of objects) items.push(...(await listed(one, keys)));
-  print(output, { items }, () => listText(items));
+  if (options.release === true) return release(keys, options);
+  const all = asksOperator(options) ? await ofOperator(options) : await ofFiles(options);
+  const items = keys.length === 0 ? all : all.filter(({ key }) => keys.includes(key));
+  print(options.output, { items }, () => listText(items));
 }
 
-async function askOperator(keys: readonly string[], options: Options): Promise<void> {
-  if (options.release !== true) return listRemembered(keys, options);
+async function release(keys: readonly string[], options: Options): Promise<void> {
+  if (!asksOperator(options)) {
+    const { file, output } = options;
+    return releaseAll(await loadPipelines(file, surroundings()), keys, output);
+  }
   if (keys.length > 0)
     throw new CommandError(
       'an operator releases all that is quarantined; single items are released where the state is reached, with -f',
@@ -60,35 +53,32 @@ async function askOperator(keys: readonly string[], options: Options): Promise<v
   await act([{ action: 'release-quarantined' }], options);
 }
 
-async function listed(objects: PipelineObjects, keys: readonly string[]): Promise<Listed[]> {
+async function ofOperator(options: Options): Promise<Listed[]> {
+  const all = await troubledRemotely(options);
+  return all.flatMap(({ name, items }) => items.map((item) => ({ pipeline: labelOf(partsOf(name)), ...item })));
+}
+
+async function ofFiles({ file }: Options): Promise<Listed[]> {
+  const items: Listed[] = [];
+  for (const one of await loadPipelines(file, surroundings()))
+    items.push(...(await troubled(one)).map((item) => ({ pipeline: one.label, ...item })));
+  return items;
+}
+
+async function troubled(objects: PipelineObjects): Promise<TroubledItem[]> {
   const assembly = await openToLook(objects, process.env);
   if (assembly === undefined) return [];
   try {
-    const found: Listed[] = [];
-    for (const status of ['quarantined', 'failed'] as const)
-      for await (const item of itemsOf(assembly.stores.state, status))
-        if (keys.length === 0 || keys.includes(item.key)) found.push(asListed(objects.label, status, item));
-    return found;
+    const items: TroubledItem[] = [];
+    for (let place: TroubledPage['next'] = FIRST_TROUBLED; place !== undefined; ) {
+      const page: TroubledPage = await troubledPage(assembly.stores.state, place);
+      items.push(...page.items);
+      place = page.next;
+    }
+    return items;
   } finally {
     await assembly.close();
   }
-}
-
-type State = Awaited<ReturnType<typeof openAssembly>>['stores']['state'];
-
-async function* itemsOf(state: State, status: ItemRecord['status']): AsyncGenerator<ItemRecord> {
-  for (let after = 0; ; ) {
-    const page = await state.scanItems({ status }, after, PAGE);
-    yield* page;
-    const last = page.at(-1);
-    if (last === undefined || page.length < PAGE) return;
-    after = last.id;
-  }
-}
-
-function asListed(pipeline: string, status: Listed['status'], item: ItemRecord): Listed {
-  const { source, key, failures, losses, error = '' } = item;
-  return { pipeline, source, key, status, failures, losses, error };
 }
 
 async function releaseAll(objects: readonly PipelineObjects[], keys: readonly string[], output: Form | undefined) {

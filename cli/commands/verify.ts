@@ -1,15 +1,16 @@
 // `fairlead verify`: compares state and target, both ways, and mends what differs.
 import type { Command } from 'commander';
-import { CommandError } from '../exit.ts';
+import { auditTargets } from '../../runner/execute/index.ts';
+import type { Repaired, Verified } from '../../runner/protocol/index.ts';
 import { openToLook } from '../local/assembly.ts';
-import { type Audit, auditTargets, type Difference } from '../local/audit.ts';
 import { workOn } from '../local/hand-over.ts';
-import { hasFiles, loadPipelines, type PipelineObjects } from '../local/objects.ts';
+import { labelOf, loadPipelines, type PipelineObjects } from '../local/objects.ts';
 import { addFiles } from '../local/options.ts';
 import { SILENT } from '../local/report.ts';
 import { setExit, surroundings } from '../local/session.ts';
 import { type AskedOptions, asksOperator } from '../remote/asked.ts';
-import { addRemote, print } from '../remote/session.ts';
+import { addRemote, partsOf, print } from '../remote/session.ts';
+import { verifyRemotely } from '../remote/verify.ts';
 
 interface Options extends AskedOptions {
   readonly repair?: boolean;
@@ -17,7 +18,7 @@ interface Options extends AskedOptions {
 
 export function configure(command: Command): void {
   command.description(
-    'Compare the state with the targets, both ways: rows that a target lacks, and rows that the state does not know. Exit code 1: there are differences.',
+    'Compare the state with the targets, both ways: rows that a target lacks, and rows that the state does not know. With files they are read here; an operator has its runners look. Exit code 1: there are differences.',
   );
   addRemote(addFiles(command))
     .option('--repair', 'process items whose rows differ again, and remove rows that no item owns')
@@ -25,50 +26,42 @@ export function configure(command: Command): void {
 }
 
 async function run(options: Options): Promise<void> {
-  if (options.file === undefined && asksOperator(options) && !hasFiles(surroundings()))
-    throw new CommandError(NEEDS_FILES, 'usage');
-  const { file, output, repair } = options;
-  const objects = await loadPipelines(file, surroundings());
-  const results: Result[] = [];
-  for (const one of objects) results.push(repair === true ? await repairOne(one) : await look(one));
-  print(output, { results }, () => results.map(resultText).join(''));
+  const results = asksOperator(options) ? await ask(options) : await ofFiles(options);
+  print(options.output, { results }, () => results.map(resultText).join(''));
   setExit(results.every(({ missing, surplus }) => missing + surplus === 0) ? 'ok' : 'failed');
 }
 
-/** An operator reaches neither state nor targets: only its runners do, and whoever has the addresses. */
-const NEEDS_FILES =
-  'verify reads state and targets itself: give it the files with -f, where both are reached. For a Pipeline in a cluster: ' +
-  'kubectl get pipeline NAME -o yaml > pipeline.yaml, forward the database, put its address into the variable that fairlead verify -f pipeline.yaml names';
-
 /** What was found; after a repair, what is left. */
-interface Result extends Pick<Audit, 'rows' | 'missing' | 'surplus'> {
+interface Result extends Verified, Partial<Pick<Repaired, 'repaired'>> {
   readonly pipeline: string;
-  readonly differences: readonly Difference[];
-  /** Components that were mended. */
-  readonly repaired?: number;
 }
 
-const resultOf = (pipeline: string, { rows, missing, surplus, differences }: Audit): Result => ({
-  pipeline,
-  rows,
-  missing,
-  surplus,
-  differences,
-});
+/** The runners of an operator look. */
+async function ask(options: Options): Promise<Result[]> {
+  const all = await verifyRemotely(options);
+  return all.map(({ name, found }) => ({ pipeline: labelOf(partsOf(name)), ...found }));
+}
 
-async function look(objects: PipelineObjects): Promise<Result> {
+async function ofFiles({ file, repair }: Options): Promise<Result[]> {
+  const results: Result[] = [];
+  for (const one of await loadPipelines(file, surroundings()))
+    results.push({ pipeline: one.label, ...(repair === true ? await repairOne(one) : await look(one)) });
+  return results;
+}
+
+async function look(objects: PipelineObjects): Promise<Verified> {
   const assembly = await openToLook(objects, process.env);
-  if (assembly === undefined) return { pipeline: objects.label, rows: 0, missing: 0, surplus: 0, differences: [] };
+  if (assembly === undefined) return { rows: 0, missing: 0, surplus: 0, differences: [] };
   try {
-    return resultOf(objects.label, await auditTargets(assembly));
+    return (await auditTargets(assembly.stores)).found;
   } finally {
     await assembly.close();
   }
 }
 
-async function repairOne(objects: PipelineObjects): Promise<Result> {
+async function repairOne(objects: PipelineObjects): Promise<Repaired> {
   const [result] = await workOn([objects], () => ({ do: 'repair' }), SILENT);
-  return { pipeline: objects.label, ...result!.repaired! };
+  return result!.repaired!;
 }
 
 function resultText({ pipeline, rows, missing, surplus, differences, repaired }: Result): string {

@@ -45,7 +45,8 @@ function pathsFrom(given: readonly string[] | undefined, { cwd, environment }: S
 
 const sameNamespace = (a: { namespace: string }, b: { namespace: string }) => a.namespace === b.namespace;
 
-function labelOf({ namespace, name }: Loaded<unknown>): string {
+/** What a Pipeline is called in what is printed. */
+export function labelOf({ namespace, name }: Pick<Loaded<unknown>, 'namespace' | 'name'>): string {
   return namespace === DEFAULT_NAMESPACE ? name : `${namespace}-${name}`;
 }
 

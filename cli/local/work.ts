@@ -1,8 +1,8 @@
 // What commands ask of a Pipeline that is at work, in this process or in another one.
 import { z } from 'zod';
-import { auditTargets, type Difference } from './audit.ts';
+import type { Repaired } from '../../runner/protocol/index.ts';
+import { CommandError } from '../exit.ts';
 import type { LocalPipeline } from './pipeline.ts';
-import { mend } from './repair.ts';
 import type { EndedUpdate, FailedItem } from './report.ts';
 
 export const WORK = z.discriminatedUnion('do', [
@@ -27,15 +27,6 @@ export interface WorkResult {
   readonly ended: readonly EndedUpdate[];
   readonly released?: number;
   readonly repaired?: Repaired;
-}
-
-/** What is left after a repair, and how many components were mended. */
-export interface Repaired {
-  readonly rows: number;
-  readonly missing: number;
-  readonly surplus: number;
-  readonly differences: readonly Difference[];
-  readonly repaired: number;
 }
 
 /** Does it, to its end. `failed` is told of the items that failed meanwhile. */
@@ -69,9 +60,8 @@ async function reprocessed(
   return [await pipeline.update({ kind: 'pipeline', ...wish }, failed)];
 }
 
-async function repair(pipeline: LocalPipeline): Promise<Repaired> {
-  const { owners } = await auditTargets(pipeline.assembly);
-  await mend(pipeline, [...owners]);
-  const { rows, missing, surplus, differences } = await auditTargets(pipeline.assembly);
-  return { rows, missing, surplus, differences, repaired: owners.size };
+async function repair({ host, label }: LocalPipeline): Promise<Repaired> {
+  const answer = await host.ask({ ask: 'repair' }).answer;
+  if (answer.kind === 'answered') return answer.value as Repaired;
+  throw new CommandError(`Pipeline ${label}: ${answer.why}`);
 }

@@ -95,7 +95,13 @@ async function objectsOf(config: KubeConfig, plural: string, name: string | unde
   throw new CommandError(`there is no ${plural.slice(0, -1)} ${name ?? ''} in namespace ${where}; -n names another`);
 }
 
-async function patched(config: KubeConfig, plural: string, { name, namespace }: Named['metadata'], patch: object) {
+/** Merges a patch into an object. Throws CommandError where that is not allowed, or there is no such object. */
+export async function patched(
+  config: KubeConfig,
+  plural: string,
+  { name, namespace }: Named['metadata'],
+  patch: object,
+): Promise<void> {
   const { CustomObjectsApi, PatchStrategy, setHeaderOptions } = await import('@kubernetes/client-node');
   const api = config.makeApiClient(CustomObjectsApi);
   const object = { group: GROUP, version: VERSION, namespace, plural, name, body: patch };

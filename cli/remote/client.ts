@@ -12,7 +12,7 @@ export class ApiClient {
   }
 
   get<T>(path: string): Promise<T> {
-    return this.#ask<T>(path, {});
+    return this.#soon<T>(path, {});
   }
 
   /** Undefined: there is no such thing. */
@@ -22,7 +22,15 @@ export class ApiClient {
   }
 
   post<T>(path: string, body: object): Promise<T> {
-    return this.#ask<T>(path, { method: 'POST', body: JSON.stringify(body) });
+    return this.#soon<T>(path, { method: 'POST', body: JSON.stringify(body) });
+  }
+
+  /** A question that runners answer, however long that takes; `act`: it mends what it finds. */
+  async ask<T extends object>(path: string, act = false): Promise<T> {
+    const answer = await this.#fetch(path, act ? { method: 'POST', body: '{}' } : {});
+    const said = (await bodyOf(answer)) as T | { readonly error: string };
+    if ('error' in said) throw new CommandError(said.error);
+    return said;
   }
 
   /** Parsed events of the stream until `signal` aborts. */
@@ -37,7 +45,7 @@ export class ApiClient {
     }
   }
 
-  async #ask<T>(path: string, init: RequestInit): Promise<T> {
+  async #soon<T>(path: string, init: RequestInit): Promise<T> {
     const answer = await this.#fetch(path, { ...init, signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });
     return (await answer.json()) as T;
   }
@@ -52,8 +60,7 @@ export class ApiClient {
     try {
       return await fetch(new URL(path, url), { ...init, headers });
     } catch (error) {
-      const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-      throw new CommandError(`${url} does not answer: ${cause instanceof Error ? cause.message : cause}`);
+      throw new CommandError(`${url} does not answer: ${causeOf(error)}`);
     }
   }
 
@@ -62,6 +69,20 @@ export class ApiClient {
     const { error } = (await answer.json().catch(() => ({}))) as { error?: string };
     throw new CommandError(error ?? `${this.place.url} answers ${answer.status}`);
   }
+}
+
+async function bodyOf(answer: Response): Promise<unknown> {
+  try {
+    return await answer.json();
+  } catch (error) {
+    throw new CommandError(`the operator ended before it answered: ${causeOf(error)}; ask again`);
+  }
+}
+
+/** What went wrong below `fetch`, which itself says nothing of it. */
+function causeOf(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  return cause instanceof Error ? cause.message : String(cause);
 }
 
 /** Path of a Pipeline's part: "namespace/name". */

@@ -1,58 +1,25 @@
-// What an operator knows of items that failed: how many there are, and the last failures that it heard of. The state has them all.
-import type { Overview, PipelineView } from '../../operator/api/index.ts';
-import { pathOf } from './client.ts';
-import { chosen, print, type RemoteOptions, withOperator } from './session.ts';
-import { age, columns } from './text.ts';
+// Items of an operator's Pipelines that are left alone or failed: its runners read them from the state, page by page.
+import { FIRST_TROUBLED, type TroubledItem, type TroubledPage } from '../../runner/protocol/index.ts';
+import { type ApiClient, pathOf } from './client.ts';
+import { pipelinesOf, type RemoteOptions, withOperator } from './session.ts';
 
-type Failure = PipelineView['failures'][number];
-
-interface Remembered {
-  readonly pipeline: string;
-  readonly source: string;
-  readonly failed: number;
-  readonly quarantined: number;
-}
-
-/** Prints them. `keys`: only failures of these items. */
-export async function listRemembered(keys: readonly string[], options: RemoteOptions): Promise<void> {
-  await withOperator(options, async (client) => {
-    const overview = await client.get<Overview>('/api/v1/overview');
-    const pipelines = chosen(overview.pipelines, options);
-    const counts = pipelines.flatMap(countsOf);
-    const failures: (Failure & { readonly pipeline: string })[] = [];
-    for (const { name } of pipelines) {
-      const { failures: known } = await client.get<{ failures: Failure[] }>(pathOf(name, '/failures'));
-      failures.push(...known.filter((one) => isOf(one, keys)).map((one) => ({ pipeline: name, ...one })));
-    }
-    print(options.output, { counts, failures }, () => text(counts, failures, overview.atMs));
+export function troubledRemotely(
+  options: RemoteOptions,
+): Promise<{ readonly name: string; readonly items: readonly TroubledItem[] }[]> {
+  return withOperator(options, async (client) => {
+    const all: { name: string; items: readonly TroubledItem[] }[] = [];
+    for (const { name } of await pipelinesOf(client, options)) all.push({ name, items: await itemsOf(client, name) });
+    return all;
   });
 }
 
-const countsOf = ({ name, sources }: PipelineView): Remembered[] =>
-  sources.flatMap(({ name: source, items: { failed, quarantined } }) =>
-    failed + quarantined === 0 ? [] : [{ pipeline: name, source, failed, quarantined }],
-  );
-
-const isOf = ({ path, key }: Failure, keys: readonly string[]): boolean =>
-  keys.length === 0 || keys.some((one) => one === key || path === one || path.endsWith(`/${one}`));
-
-function text(
-  counts: readonly Remembered[],
-  failures: readonly (Failure & { readonly pipeline: string })[],
-  nowMs: number,
-): string {
-  const heads = counts.map(
-    ({ pipeline, source, failed, quarantined }) =>
-      `${pipeline} ${source}: ${failed} failed, ${quarantined} quarantined; fairlead quarantine -f lists them from the state\n`,
-  );
-  if (failures.length === 0) return heads.join('') || 'no item is quarantined, and none failed lately\n';
-  const rows = failures.map(({ pipeline, path, step = '-', class: kind, atMs, message }) => [
-    pipeline,
-    path,
-    step,
-    kind,
-    age(atMs, nowMs),
-    message.replaceAll(/\s+/g, ' '),
-  ]);
-  return `${heads.join('')}${columns(['PIPELINE', 'COMPONENT', 'STEP', 'CLASS', 'AGE', 'MESSAGE'], rows)}`;
+async function itemsOf(client: ApiClient, pipeline: string): Promise<TroubledItem[]> {
+  const items: TroubledItem[] = [];
+  for (let place: TroubledPage['next'] = FIRST_TROUBLED; place !== undefined; ) {
+    const at = pathOf(pipeline, `/troubled?status=${place.status}&id=${place.id}`);
+    const page: TroubledPage = await client.ask<TroubledPage>(at);
+    items.push(...page.items);
+    place = page.next;
+  }
+  return items;
 }

@@ -81,6 +81,12 @@ export function chosen(
   return found.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
+/** "namespace/name". */
+export function partsOf(pipeline: string): { readonly namespace: string; readonly name: string } {
+  const [namespace = '', name = ''] = pipeline.split('/');
+  return { namespace, name };
+}
+
 /** Prints data in the form that was asked for, or as text for people. */
 export function print(form: Form | undefined, data: object, text: (isWide: boolean) => string): void {
   if (form === 'json') process.stdout.write(`${JSON.stringify(data, null, 2)}\n`);

@@ -19,6 +19,7 @@ export const ANNOTATIONS = {
   reprocess: `${GROUP}/reprocess`,
   allowDeletes: `${GROUP}/allow-deletes`,
   retryFailed: `${GROUP}/retry-failed`,
+  repair: `${GROUP}/repair`,
 } as const;
 
 /** Annotations of events: the update that an event is about, and its trace. */

@@ -106,6 +106,7 @@ const handled = object('Values of the trigger annotations that were handled last
   reprocess: line('Value of fairlead.dev/reprocess.', 253).optional(),
   allowDeletes: line('Value of fairlead.dev/allow-deletes.', 253).optional(),
   retryFailed: line('Value of fairlead.dev/retry-failed.', 253).optional(),
+  repair: line('Value of fairlead.dev/repair; of a Pipeline only.', 253).optional(),
 }).optional();
 
 const failures = object('Failures in a row, so that back-off outlives a restart. Absent: none.', {

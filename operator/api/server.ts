@@ -1,13 +1,15 @@
 // The operator's API: JSON over HTTP for `fairlead top`, `why`, `updates`, `trace` and the dashboard. docs/reference/api.md lists it.
 // Owns:   routes, access, bounds of what is read and sent. Leaves: what things look like (views.ts, why.ts), pages (operator/dashboard).
 //   R1. Everything that is read is a GET without effect; everything that acts is a POST with the token (access.ts).
-//   R2. A request is small and answered at once, or it is a stream of events (stream.ts).
+//   R2. A request is small and answered at once, or it is a stream of events (stream.ts), or a question that waits for a runner (questions.ts).
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Clock } from '../clock.ts';
+import type { Asked } from '../host/index.ts';
 import { type Access, verdictOf } from './access.ts';
 import { type Action, type ActionAnswer, parseAction } from './actions.ts';
 import { FreshnessHistory } from './freshness.ts';
+import { questionOf, sendAnswer } from './questions.ts';
 import { Stream } from './stream.ts';
 import { pipelineView, updatesOf } from './views.ts';
 import type { Watched } from './watched.ts';
@@ -67,7 +69,10 @@ export function createApi(options: ApiOptions): Api {
     if (asset !== undefined && request.method === 'GET') return sendAsset(answer, asset);
     const verdict = verdictOf(request, access);
     if (typeof verdict === 'object') return send(answer, { status: verdict.refused, body: { error: verdict.why } });
-    if (request.method === 'POST') return send(answer, await post(url, request, verdict === 'act'));
+    if (request.method === 'POST') {
+      const posted = await post(url, request, verdict === 'act');
+      return 'answer' in posted ? sendAsked(answer, posted) : send(answer, posted);
+    }
     if (request.method !== 'GET') return send(answer, { status: 405, body: { error: 'there are GET and POST' } });
     if (url.pathname === '/api/v1/events') {
       if (!stream.add(answer)) send(answer, { status: 503, body: { error: 'too many listen already' } });
@@ -75,19 +80,27 @@ export function createApi(options: ApiOptions): Api {
     }
     if (url.pathname === '/metrics' && options.metrics !== undefined)
       return void answer.writeHead(200, { 'content-type': 'text/plain; version=0.0.4' }).end(options.metrics());
-    send(answer, get(url));
+    const got = get(url);
+    return 'answer' in got ? sendAsked(answer, got) : send(answer, got);
   };
 
-  const get = (url: URL): Reply => {
+  const sendAsked = (answer: ServerResponse, asked: Asked): Promise<void> => {
+    answer.writeHead(200, HEADERS).flushHeaders();
+    return sendAnswer(answer, asked, clock);
+  };
+
+  const get = (url: URL): Reply | Asked => {
     if (url.pathname === '/api/v1') return ok({ about: options.about, takesActions: options.act !== undefined });
     if (url.pathname === '/api/v1/overview') return ok({ atMs: clock.nowMs(), ...overview() });
     const found = pipelineOf(url, hosts());
     return 'status' in found ? found : ofPipeline(found.host, found.rest, url.searchParams);
   };
 
-  const ofPipeline = (host: Watched, rest: readonly string[], query: URLSearchParams): Reply => {
+  const ofPipeline = (host: Watched, rest: readonly string[], query: URLSearchParams): Reply | Asked => {
     const [what, name] = rest;
     const nowMs = clock.nowMs();
+    const question = questionOf(what, query);
+    if (question !== undefined) return host.ask(question);
     if (what === undefined) return ok(pipelineView(host, nowMs));
     if (what === 'why') return ok(whyOf(host, query.get('subject') ?? '', nowMs));
     if (what === 'failures') return ok({ failures: host.recent.failures });
@@ -105,17 +118,19 @@ export function createApi(options: ApiOptions): Api {
     return ok({ ...(update !== undefined && { update }), ...(trace !== undefined && { trace }) });
   };
 
-  const post = async (url: URL, request: IncomingMessage, mayAct: boolean): Promise<Reply> => {
+  const post = async (url: URL, request: IncomingMessage, mayAct: boolean): Promise<Reply | Asked> => {
     const body = await bodyOf(request);
     if (body === undefined)
       return { status: 400, body: { error: `the body must be JSON of ${BODY_MAX_BYTES} bytes at most` } };
     if (url.pathname === '/api/v1/simulate' && options.simulate !== undefined) return simulated(options.simulate, body);
     const found = pipelineOf(url, hosts());
     if ('status' in found) return found;
-    if (found.rest[0] !== 'actions') return notFound();
+    const [what] = found.rest;
+    if (what !== 'actions' && what !== 'repair') return notFound();
     if (options.act === undefined)
       return { status: 403, body: { error: 'in a cluster, set the annotations and fields of the objects instead' } };
     if (!mayAct) return { status: 401, body: { error: 'acting needs the token, on loopback too' } };
+    if (what === 'repair') return found.host.ask({ ask: 'repair' });
     const action = parseAction(body);
     if (typeof action === 'string') return { status: 400, body: { error: action } };
     const done = options.act(found.host.name, action);
@@ -188,9 +203,7 @@ async function bodyOf(request: IncomingMessage): Promise<unknown> {
 }
 
 function send(answer: ServerResponse, { status, body }: Reply): void {
-  answer
-    .writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store', ...SAFE })
-    .end(`${JSON.stringify(body)}\n`);
+  answer.writeHead(status, HEADERS).end(`${JSON.stringify(body)}\n`);
 }
 
 async function sendAsset(answer: ServerResponse, { type, body }: Asset): Promise<void> {
@@ -204,6 +217,8 @@ const SAFE = {
   'referrer-policy': 'no-referrer',
   'content-security-policy': "default-src 'self'; img-src 'self' data:; frame-ancestors 'none'",
 };
+
+const HEADERS = { 'content-type': 'application/json', 'cache-control': 'no-store', ...SAFE };
 
 export interface ApiServer {
   readonly port: number;

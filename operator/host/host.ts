@@ -8,7 +8,7 @@
 //       belongs to updates that a new cycle must know as open, or it would execute their items a second time.
 import { create } from '@bufbuild/protobuf';
 import { type LiveSourceSpec, mixesCards } from '../../crds/schema/index.ts';
-import { type Census, type RunnerReport, type Specs, SpecsSchema } from '../../runner/protocol/index.ts';
+import { type Census, type Question, type RunnerReport, type Specs, SpecsSchema } from '../../runner/protocol/index.ts';
 import type { Limits, ServingRule } from '../admission/index.ts';
 import type { Clock } from '../clock.ts';
 import {
@@ -27,6 +27,7 @@ import {
 import { type CycleWish, PipelineTriggers, SourceTriggers } from '../triggers/index.ts';
 import { Activity, OWN_UPDATES, type SourceActivity } from './activity.ts';
 import { CardMeter, type CardsPicture, cardsPicture } from './cards.ts';
+import { type Asked, Questions } from './questions.ts';
 import { Recent } from './recent.ts';
 import { type EndedUpdate, type Past, Records } from './records.ts';
 import { type ClassDemand, type RunnerOnHost, type RunnerPicture, Seats } from './seats.ts';
@@ -98,6 +99,7 @@ export class PipelineHost {
   readonly #dropping = new Map<string, (ending: UpdateEnding) => void>();
   readonly #whenSettled: (() => void)[] = [];
   readonly #seats: Seats;
+  readonly #questions: Questions;
   #specs: HostSpecs;
   #isAwake: boolean;
   /** What the state holds, as a runner counted it last. */
@@ -144,6 +146,11 @@ export class PipelineHost {
         opened: (update) => this.#own.opened(update),
         ended: (update, ending) => this.#ended(this.#own, undefined, update, ending),
       },
+    });
+    this.#questions = new Questions({
+      refusal: () => this.#cannotAnswer(),
+      start: (start, ended) => this.#startQuestion(start, ended),
+      cancel: (update, why) => this.dispatcher.cancelUpdate(update, why),
     });
     const past = options.past?.(undefined);
     if (past !== undefined) this.#own.restore(past);
@@ -203,13 +210,40 @@ export class PipelineHost {
   }
 
   /** An update at once, beside those that the triggers make, for one who follows it by its name. */
-  update(start: Omit<UpdateStart, 'observer'>): UpdateView {
+  update(start: Omit<UpdateStart, 'observer'>, told?: (ending: UpdateEnding) => void): UpdateView {
     const { source } = start;
     const records = this.records(source) ?? this.#own;
-    const ended = (update: UpdateView, ending: UpdateEnding): void => this.#ended(records, source, update, ending);
+    const ended = (update: UpdateView, ending: UpdateEnding): void => {
+      this.#ended(records, source, update, ending);
+      told?.(ending);
+    };
     const update = this.dispatcher.startUpdate({ ...start, observer: { ended } });
     records.opened(update);
     return update;
+  }
+
+  /** Asks its runners about state and targets. */
+  ask(question: Question): Asked {
+    return this.#questions.ask(question);
+  }
+
+  /** Mends what differs between state and targets, once no runner of an earlier operator is missing (H6). */
+  repair(): void {
+    if (this.dispatcher.isSettled) this.ask({ ask: 'repair' });
+    else this.#whenSettled.push(() => this.ask({ ask: 'repair' }));
+  }
+
+  #cannotAnswer(): string | undefined {
+    if (!this.dispatcher.isSettled)
+      return 'its runners have not all reported to this operator yet: ask again in a moment';
+    const hasNoRunner = this.#specs.pipeline.suspend && this.runners.length === 0;
+    return hasNoRunner ? 'it is suspended and has no runner, which is who could answer: resume it first' : undefined;
+  }
+
+  /** What only looks leaves no record; what mends is an update like any other. */
+  #startQuestion(start: UpdateStart, ended: (ending: UpdateEnding) => void): string {
+    if (start.trigger === 'repair') return this.update(start, ended).name;
+    return this.dispatcher.startUpdate({ ...start, observer: { ended: (_, ending) => ended(ending) } }).name;
   }
 
   /**

@@ -1,6 +1,7 @@
 export { Activity, OWN_UPDATES, type SourceActivity } from './activity.ts';
 export { type CardBranchPicture, CardMeter, type CardPicture, type CardsPicture, cardsPicture } from './cards.ts';
 export * from './host.ts';
+export { type Answer, type Asked, FIRST_TROUBLED, type Question, type TroubledPlace } from './questions.ts';
 export { type Failure, Recent } from './recent.ts';
 export {
   type EndedUpdate,

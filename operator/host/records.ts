@@ -1,5 +1,6 @@
 // What is remembered of the updates of one source, or of the Pipeline's own: the last ones, item counts, freshness, failures.
-//   H2. An update that found nothing to do leaves no record: idle cycles change nothing that is written to the API server.
+//   H2. An update that found nothing to do leaves no record: idle cycles change nothing that is written to the API server. A repair does, since
+//       whoever asked for it looks for its end.
 //   H3. Item counts are what the state holds, as runners count it there, less what open updates still have to do; after a change of
 //       operators they start from the status, until a runner reports.
 import { type Counts, type HeldItems, parseTraceparent, type RunError } from '../../runner/protocol/index.ts';
@@ -94,7 +95,7 @@ export class Records {
     const before = this.#essence();
     if (update.kind === 'cycle') this.#cycleEnded(update, ending, nowMs);
     this.#noteFailures(ending, nowMs);
-    const isIdle = ending.result === 'Succeeded' && worked(ending.counts) === 0; // H2
+    const isIdle = ending.result === 'Succeeded' && worked(ending.counts) === 0 && update.trigger !== 'repair'; // H2
     const ended = record(update, ending, nowMs);
     if (!isIdle) this.#ended = [ended, ...this.#ended].slice(0, RECORDS_MAX);
     const isSeen = wasShown || !isIdle || before !== this.#essence();

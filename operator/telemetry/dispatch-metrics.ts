@@ -3,7 +3,7 @@
 import type { RunnerStats, RunOutcome } from '../../runner/protocol/index.ts';
 import type { Clock } from '../clock.ts';
 import type { CardView, DispatchEvents, GrantReason, RunView, UpdateEnding, UpdateView } from '../dispatch/index.ts';
-import { type Counter, getOrMake, type MetricRegistry, type Recorder } from './registry.ts';
+import type { Counter, MetricRegistry, Recorder } from './registry.ts';
 
 export interface PipelineName {
   readonly namespace: string;
@@ -91,14 +91,24 @@ export class DispatchMetrics implements DispatchEvents {
   }
 
   #kind(kind: string): OfKind {
-    return getOrMake(this.#kinds, kind, () => ({
+    return this.#kinds.get(kind) ?? this.#newKind(kind);
+  }
+
+  #newKind(kind: string): OfKind {
+    const series = {
       wait: this.#registry.histogram('fairlead_run_wait_seconds', { ...this.#of, kind }),
       took: this.#registry.histogram('fairlead_run_seconds', { ...this.#of, kind }),
       ended: new Map(),
-    }));
+    };
+    this.#kinds.set(kind, series);
+    return series;
   }
 
   #endedCounter({ ended }: OfKind, kind: string, result: RunOutcome['kind']): Counter {
-    return getOrMake(ended, result, () => this.#registry.counter('fairlead_runs_total', { ...this.#of, kind, result }));
+    const known = ended.get(result);
+    if (known !== undefined) return known;
+    const counter = this.#registry.counter('fairlead_runs_total', { ...this.#of, kind, result });
+    ended.set(result, counter);
+    return counter;
   }
 }

@@ -9,8 +9,9 @@ export function callsOf(run: Run, { meter }: Services): StepCalls {
   return {
     traceparent: times?.traceparent,
     begin: (name, count) => {
-      const end = times?.begin('call', name, count);
-      return (thrown) => end?.(thrown === undefined ? undefined : failureOf(thrown));
+      if (times === undefined) return () => {};
+      const place = times.begin('call', name, count);
+      return (thrown) => times.end(place, thrown === undefined ? undefined : failureOf(thrown));
     },
     ended: (thrown) => meter.called(thrown === undefined ? 'ok' : failureOf(thrown)),
   };

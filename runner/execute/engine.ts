@@ -35,6 +35,7 @@ import { executePipeline } from './pipeline.ts';
 import { compilePlan } from './plan.ts';
 import { Portions } from './portions.ts';
 import type { ComponentRef, Intent, MemoEntry, Opened, PipelinePlan, SourcePlan, StateStore, Target } from './ports.ts';
+import { executeQuestion } from './questions.ts';
 import { Run } from './run.ts';
 import type { Services } from './services.ts';
 import { Sweeper } from './sweeper.ts';
@@ -172,6 +173,8 @@ export class Engine implements Runner {
         return executeCycle(run, services);
       case 'pipeline':
         return executePipeline(run, services);
+      case 'question':
+        return executeQuestion(run, services, job.question);
       case 'watch':
         return executeWatch(run, services);
       case 'live':

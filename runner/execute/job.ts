@@ -1,6 +1,6 @@
 // What a run is to do: the kind of its order with the input that runs of this kind are passed. The engine that mounts a run writes the input, the one
 // that executes it reads it, and what goes between them is JSON, perhaps from a runner of another version: so it is looked at before it is believed.
-import { itemPath, type Json, type RunOrder } from '../protocol/index.ts';
+import { itemPath, type Json, type Question, type RunOrder } from '../protocol/index.ts';
 import { StepError } from '../sdk/index.ts';
 
 /** An element of a `forEach`. */
@@ -38,6 +38,7 @@ export type DropInput = { readonly drop: true };
 
 export type Job =
   | { readonly kind: 'cycle' | 'pipeline' | 'watch' }
+  | { readonly kind: 'question'; readonly question: Question }
   /** A component with all below it, or all of a source; `isWhole`: with the source that it is of. */
   | { readonly kind: 'drop'; readonly isWhole: boolean }
   /** `seenAtMs`: when a watcher or a push saw the change that the update is about. */
@@ -54,6 +55,8 @@ export function jobOf(order: RunOrder): Job {
       return { kind, ...seenAt(input) };
     case 'delete':
       return isDropInput(input) || !isItem(order) ? { kind: 'drop', isWhole: isDropInput(input) } : { kind: 'item' };
+    case 'pipeline':
+      return isQuestion(input) ? { kind: 'question', question: input } : { kind };
     case 'element':
       return { kind, input: checked(order, input, isElementInput) };
     case 'module':
@@ -90,6 +93,15 @@ function checked<Input>(
 
 const isObject = (input: Json | undefined): input is { readonly [field: string]: Json } =>
   typeof input === 'object' && input !== null && !Array.isArray(input);
+
+const isQuestion = (input: Json | undefined): input is Json & Question => isObject(input) && isKnown(input);
+
+function isKnown({ ask, after }: { readonly [field: string]: Json }): boolean {
+  if (ask === 'verify' || ask === 'repair') return true;
+  return ask === 'troubled' && isObject(after) && isTroubled(after.status) && typeof after.id === 'number';
+}
+
+const isTroubled = (status: Json | undefined): boolean => status === 'quarantined' || status === 'failed';
 
 const isElementInput = (input: Json | undefined): input is ElementInput =>
   isObject(input) && typeof input.component === 'number' && isObject(input.element);

@@ -30,7 +30,7 @@ export class Run {
     this.reprocess = order.reprocess === true;
     this.isMarked = order.kind === 'delete' && order.key === undefined;
     this.startedAtMs = clock.nowMs();
-    this.times = RunTimes.of(order, clock);
+    this.times = RunTimes.of(order, clock, this.startedAtMs);
     this.#uplink = uplink;
     this.#token = order.token;
   }

@@ -9,7 +9,8 @@ import { DEFAULT_RETRY } from './retry.ts';
 import { isEmptyChange } from './rows.ts';
 import type { Run } from './run.ts';
 import type { Services } from './services.ts';
-import { timed } from './timed.ts';
+import { failureOf } from './timed.ts';
+import { NO_PLACE } from './times.ts';
 
 /** A record that moves more often than this under one run means that two runs fight over a component. */
 const MOVES_MAX = 8;
@@ -29,16 +30,18 @@ export async function settle(
   build: BuildCommit,
   committed: RunOutcome,
 ): Promise<RunOutcome> {
-  const { cancellation } = run;
+  const { cancellation, times } = run;
   let opened = first;
   for (let moves = 0; moves < MOVES_MAX; ) {
     cancellation.throwIfCancelled();
     const { token } = run;
+    let span = NO_PLACE; // by hand: `timed` would cost every component two more promises
     try {
       const building = build(opened, token);
       const pending = building instanceof Promise ? await building : building;
-      const commit = (): Promise<Committed> => services.committer.commit(pending, cancellation);
-      const result = await timed(run.times, 'commit', 'commit', commit);
+      span = times?.begin('commit', 'commit') ?? span;
+      const result = await services.committer.commit(pending, cancellation);
+      times?.end(span);
       if (result.kind === 'committed') return committed;
       if (result.kind === 'fenced' && result.by === 'token') {
         await repair(services, pending, result);
@@ -47,6 +50,7 @@ export async function settle(
       if (result.kind === 'moved') moves += 1;
       else await run.renewed(token);
     } catch (thrown) {
+      times?.end(span, failureOf(thrown));
       await attempts.failed('commit', STATE_STEP, DEFAULT_RETRY, thrown);
     }
     opened = await cancellation.race(services.opener.ask(ref));

@@ -3,7 +3,7 @@ import type { RunSpan, RunSpanKind } from '../protocol/index.ts';
 import { Parked } from './attempts.ts';
 import { Cancelled } from './cancellation.ts';
 import { toRunError } from './failure.ts';
-import type { EndSpan, RunTimes } from './times.ts';
+import type { RunTimes } from './times.ts';
 
 /** Runs `body` as a span of the run, if the run is traced. */
 export function timed<T>(
@@ -13,16 +13,16 @@ export function timed<T>(
   body: () => Promise<T>,
   count?: number,
 ): Promise<T> {
-  return times === undefined ? body() : ending(times.begin(kind, name, count), body);
+  return times === undefined ? body() : ending(times, times.begin(kind, name, count), body);
 }
 
-async function ending<T>(end: EndSpan, body: () => Promise<T>): Promise<T> {
+async function ending<T>(times: RunTimes, place: number, body: () => Promise<T>): Promise<T> {
   try {
     const value = await body();
-    end();
+    times.end(place);
     return value;
   } catch (thrown) {
-    end(failureOf(thrown));
+    times.end(place, failureOf(thrown));
     throw thrown;
   }
 }

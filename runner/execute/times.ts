@@ -16,10 +16,10 @@ import {
   spanIdOf,
 } from '../protocol/index.ts';
 
-type Draft = { -readonly [K in keyof RunSpan]: RunSpan[K] };
+/** Of a span that is not told apart (T2). */
+export const NO_PLACE = -1;
 
-/** Ends a span, which may have failed. */
-export type EndSpan = (failure?: RunSpan['failure']) => void;
+type Draft = { -readonly [K in keyof RunSpan]: RunSpan[K] };
 
 export class RunTimes {
   readonly #order: RunOrder;
@@ -31,31 +31,35 @@ export class RunTimes {
   #step: number | undefined;
 
   /** Undefined: the run's update is not traced. */
-  static of(order: RunOrder, clock: Clock): RunTimes | undefined {
-    return order.traceparent === undefined ? undefined : new RunTimes(order, clock);
+  static of(order: RunOrder, clock: Clock, startedAtMs: number): RunTimes | undefined {
+    return order.traceparent === undefined ? undefined : new RunTimes(order, clock, startedAtMs);
   }
 
-  private constructor(order: RunOrder, clock: Clock) {
+  private constructor(order: RunOrder, clock: Clock, startedAtMs: number) {
     this.#order = order;
     this.#clock = clock;
-    this.#startedAtMs = clock.nowMs();
+    this.#startedAtMs = startedAtMs;
     this.#originMs = this.#fineMs();
   }
 
-  /** Begins a span. `count`: how many it is of. */
-  begin(kind: RunSpanKind, name: string, count?: number): EndSpan {
-    if (this.#spans.length >= RUN_SPANS_MAX) return nothing;
-    const startMs = this.#sinceStart();
-    const span: Draft = { kind, name, startMs, durationMs: 0 };
+  /** Begins a span and answers its place, for `end`. `count`: how many it is of. */
+  begin(kind: RunSpanKind, name: string, count?: number): number {
+    if (this.#spans.length >= RUN_SPANS_MAX) return NO_PLACE;
+    const span: Draft = { kind, name, startMs: this.#sinceStart(), durationMs: 0 };
     if (count !== undefined) span.count = count;
     if (this.#step !== undefined) span.in = this.#step;
     const place = this.#spans.push(span) - 1;
     if (kind === 'step') this.#step = place;
-    return (failure) => {
-      span.durationMs = this.#sinceStart() - startMs;
-      if (failure !== undefined) span.failure = failure;
-      if (this.#step === place) this.#step = span.in;
-    };
+    return place;
+  }
+
+  /** Ends a span, which may have failed. */
+  end(place: number, failure?: RunSpan['failure']): void {
+    const span = this.#spans[place];
+    if (span === undefined) return;
+    span.durationMs = this.#sinceStart() - span.startMs;
+    if (failure !== undefined) span.failure = failure;
+    if (this.#step === place) this.#step = span.in;
   }
 
   /** What the newest span of a kind turned out to be of. */
@@ -89,5 +93,3 @@ export class RunTimes {
     return this.#clock.fineMs?.() ?? this.#clock.nowMs();
   }
 }
-
-function nothing(): void {}

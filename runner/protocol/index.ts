@@ -19,6 +19,7 @@ export * from './messages.ts';
 export * from './order.ts';
 export { Outflow } from './outflow.ts';
 export * from './path.ts';
+export * from './questions.ts';
 export { decodeReport, encodeReport } from './report-codec.ts';
 export * from './trace-context.ts';
 export { deliverUp, UpWriter } from './up-codec.ts';

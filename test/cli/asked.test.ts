@@ -1,7 +1,8 @@
 // Every command that looks or acts, in each form of output, against `fairlead dev --watch` and against a standalone operator with a runner: the same
-// words, the same exit codes, and errors that tell the next step. One world for all of a table, real processes.
+// words, the same exit codes, and errors that tell the next step. Real processes: one server for all of a table, and a process for each question.
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
@@ -54,7 +55,8 @@ interface Asked {
   readonly says: RegExp;
 }
 
-const CASES: Readonly<Record<string, Asked>> = {
+/** They change nothing, so they are asked beside one another. */
+const LOOKS: Readonly<Record<string, Asked>> = {
   'status has a line for each source': { args: () => ['status'], says: /default\/index +notes +Ready +\S+ +1\/2 +1 / },
   'status is wide when asked': { args: () => ['status', '-o', 'wide'], says: /CHECKED +MODE +WEIGHT +NEXT/ },
   'top prints the tree once without a terminal': { args: () => ['top'], says: /slots \[ +\] 0\/1024[\s\S]*notes +0/ },
@@ -71,8 +73,16 @@ const CASES: Readonly<Record<string, Asked>> = {
     args: () => ['doctor'],
     says: /ok +operator API[\s\S]*look +source default\/index notes +1 items failed/,
   },
+};
+
+/** A runner of the operator answers these, which for that moment holds a slot: so nobody else asks meanwhile. */
+const QUESTIONS: Readonly<Record<string, Asked>> = {
   'quarantine lists what failed': { args: () => ['quarantine'], says: /bad\.md.*it is bad/ },
   'verify finds no difference': { args: () => ['verify'], says: /1 rows, 0 missing, 0 surplus/ },
+};
+
+/** One after the other, in this order. */
+const ACTS: Readonly<Record<string, Asked>> = {
   'suspend stops a source': { args: () => ['suspend', 'notes'], says: /LiveSource notes is suspended/ },
   'a suspended source says so': { args: () => ['status'], says: /notes +Suspended/ },
   'resume lets it go on': { args: () => ['resume', 'notes'], says: /LiveSource notes goes on/ },
@@ -112,62 +122,102 @@ const FORMS: readonly (readonly [string, string])[] = [
   ['top', 'pipelines'],
   ['updates', 'updates'],
   ['doctor', 'findings'],
+];
+
+/** The same, of what a runner answers. */
+const ANSWERED: typeof FORMS = [
   ['verify', 'results'],
+  ['quarantine', 'items'],
 ];
 
 /** Those that ended CompletedWithErrors say so by their exit code; an operator is only asked. */
 const isAsExpected = (code: number | null, wanted = 0, args: readonly string[] = []): boolean =>
   code === wanted || (code === 3 && ['refresh', 'reprocess'].includes(args[0] ?? ''));
 
-for (const [name, { args, serves }] of Object.entries(SERVERS))
-  describe(`asked of ${name}`, () => {
-    const cwd = temporaryFolder();
-    let server: RunningCommand;
-    let update = '';
-    const ask = (...asked: readonly string[]): Promise<CommandResult> => command(asked, { cwd });
+interface World {
+  readonly cwd: string;
+  readonly server: RunningCommand;
+  /** An update that ended CompletedWithErrors. */
+  update: string;
+}
 
-    beforeAll(async () => {
-      mkdirSync(join(cwd, 'notes'));
-      writeFileSync(join(cwd, 'fairlead.yaml'), OBJECTS);
-      writeFileSync(join(cwd, 'program.mjs'), PROGRAM);
-      for (const key of ['good', 'bad']) writeFileSync(join(cwd, 'notes', `${key}.md`), key);
-      server = startCommand([...args, '-f', 'fairlead.yaml'], { cwd });
-      await server.sees(serves);
-      const { stdout } = await eventually(
-        () => ask('updates', '-o', 'json'),
-        (seen) => seen.stdout.includes('CompletedWithErrors'),
-        'the first cycle has ended',
-        60_000,
-      );
-      const { updates } = JSON.parse(stdout) as { updates: { name: string; result: string }[] };
-      update = updates.find(({ result }) => result === 'CompletedWithErrors')!.name;
-    }, 240_000);
-    afterAll(async () => {
-      server.process.kill('SIGTERM');
-      await server.done;
-    });
+const worlds = new Map<string, World>();
+
+function opened(name: string): World {
+  const cwd = temporaryFolder();
+  mkdirSync(join(cwd, 'notes'));
+  writeFileSync(join(cwd, 'fairlead.yaml'), OBJECTS);
+  writeFileSync(join(cwd, 'program.mjs'), PROGRAM);
+  for (const key of ['good', 'bad']) writeFileSync(join(cwd, 'notes', `${key}.md`), key);
+  const server = startCommand([...SERVERS[name]!.args, '-f', 'fairlead.yaml'], { cwd });
+  return { cwd, server, update: '' };
+}
+
+/** Until the first cycle has ended. */
+async function settled(name: string): Promise<void> {
+  const world = worlds.get(name)!;
+  await world.server.sees(SERVERS[name]!.serves);
+  const { stdout } = await eventually(
+    () => command(['updates', '-o', 'json'], { cwd: world.cwd }),
+    (seen) => seen.stdout.includes('CompletedWithErrors'),
+    'the first cycle has ended',
+    60_000,
+  );
+  const { updates } = JSON.parse(stdout) as { updates: { name: string; result: string }[] };
+  world.update = updates.find(({ result }) => result === 'CompletedWithErrors')!.name;
+}
+
+beforeAll(async () => {
+  for (const name of Object.keys(SERVERS)) worlds.set(name, opened(name));
+  await Promise.all(Object.keys(SERVERS).map(settled));
+}, 240_000);
+afterAll(async () => {
+  for (const { server } of worlds.values()) server.process.kill('SIGTERM');
+  await Promise.all([...worlds.values()].map(({ server }) => server.done));
+});
+
+for (const name of Object.keys(SERVERS))
+  describe(`asked of ${name}`, () => {
+    const ask = (...asked: readonly string[]): Promise<CommandResult> => command(asked, { cwd: worlds.get(name)!.cwd });
+
+    async function answers(wanted: Asked): Promise<void> {
+      const asked = wanted.args(worlds.get(name)!.update);
+      const { code, stdout, stderr } = await ask(...asked);
+      expect(isAsExpected(code, wanted.code, asked), `exit code ${code}: ${stderr}`).toBe(true);
+      expect(wanted.code === undefined ? stdout + stderr : stderr).toMatch(wanted.says);
+    }
+
+    async function isSameInForms(asked: string, member: string): Promise<void> {
+      const [json, yaml] = await Promise.all([ask(asked, '-o', 'json'), ask(asked, '-o', 'yaml')]);
+      const data = JSON.parse(json.stdout) as Record<string, unknown>;
+      expect(Object.keys(parse(yaml.stdout) as object)).toEqual(Object.keys(data));
+      expect(Array.isArray(data[member])).toBe(true);
+    }
 
     const asksErrors = name === OPERATOR;
-    for (const [says, wanted] of Object.entries({ ...CASES, ...(asksErrors ? ERRORS : {}) }))
-      test(says, async () => {
-        const asked = wanted.args(update);
-        const { code, stdout, stderr } = await ask(...asked);
-        expect(isAsExpected(code, wanted.code, asked), `exit code ${code}: ${stderr}`).toBe(true);
-        expect(wanted.code === undefined ? stdout + stderr : stderr).toMatch(wanted.says);
-      }, 240_000);
+    for (const [says, wanted] of Object.entries({ ...LOOKS, ...(asksErrors ? ERRORS : {}) }))
+      test.concurrent(says, () => answers(wanted), 240_000);
 
-    test.runIf(asksErrors)(
-      'JSON and YAML hold the same data',
-      async () => {
-        for (const [asked, member] of FORMS) {
-          const json = JSON.parse((await ask(asked, '-o', 'json')).stdout) as Record<string, unknown>;
-          const yaml = parse((await ask(asked, '-o', 'yaml')).stdout) as Record<string, unknown>;
-          expect(Object.keys(yaml), asked).toEqual(Object.keys(json));
-          expect(Array.isArray(json[member]), `${asked}: ${member}`).toBe(true);
-        }
-      },
-      60_000,
-    );
+    for (const [asked, member] of asksErrors ? FORMS : [])
+      test.concurrent(`${asked} holds the same data as JSON and as YAML`, () => isSameInForms(asked, member), 240_000);
+
+    for (const [says, wanted] of Object.entries(QUESTIONS)) test(says, () => answers(wanted), 240_000);
+    for (const [asked, member] of ANSWERED)
+      test(`${asked} holds the same data as JSON and as YAML`, () => isSameInForms(asked, member), 240_000);
+
+    test('verify finds a row that was lost, says so by its exit code, and --repair mends it', async () => {
+      const { cwd } = worlds.get(name)!;
+      const database = new DatabaseSync(join(cwd, '.fairlead', 'index.db'));
+      database.exec('DELETE FROM rows_rows');
+      database.close();
+      const lost = await ask('verify');
+      expect(lost).toMatchObject({ code: 1, stdout: expect.stringMatching(/row \w+ of notes\/good.md is missing/) });
+      const mended = { code: 0, stdout: 'index: 1 rows, 0 missing, 0 surplus; 1 components were mended\n' };
+      expect(await ask('verify', '--repair')).toMatchObject(mended);
+      expect(await ask('verify')).toMatchObject({ code: 0 });
+    }, 240_000);
+
+    for (const [says, wanted] of Object.entries(ACTS)) test(says, () => answers(wanted), 240_000);
   });
 
 test('kubectl-fairlead on the PATH is the same program', async () => {
@@ -187,12 +237,12 @@ test('kubectl-fairlead on the PATH is the same program', async () => {
 test('where nothing serves and there is no cluster, commands say how to go on', async () => {
   const cwd = temporaryFolder();
   const env = { KUBECONFIG: '', HOME: cwd, XDG_STATE_HOME: cwd };
-  for (const asked of [['status'], ['refresh'], ['suspend'], ['doctor'], ['quarantine']]) {
-    const { code, stderr } = await command(asked, { cwd, env });
-    expect(code, asked[0]).toBe(1);
-    expect(stderr, asked[0]).toMatch(/nothing serves here.*(--dir|-f)/);
-  }
-  expect(await command(['verify'], { cwd, env })).toMatchObject({ code: 64, stderr: expect.stringContaining('-f') });
+  const asks = ['status', 'refresh', 'suspend', 'doctor', 'quarantine', 'verify'].map(async (asked) => {
+    const { code, stderr } = await command([asked], { cwd, env });
+    expect(code, asked).toBe(1);
+    expect(stderr, asked).toMatch(/nothing serves here.*(--dir|-f)/);
+  });
+  await Promise.all(asks);
   const missing = await command(['status'], { cwd, env: { ...env, KUBECONFIG: join(cwd, 'none') } });
   expect(missing).toMatchObject({
     code: 1,

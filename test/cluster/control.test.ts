@@ -210,6 +210,31 @@ describe('a Pipeline and its LiveSource', () => {
     expect(runner.orders.filter(({ trigger }) => trigger === 'refresh')).toHaveLength(1);
   });
 
+  test('the annotation repair has a runner mend, once, also where the Pipeline has no new work', async () => {
+    const { runner } = await running();
+    runner.exit('docs', done({ added: 3 }));
+    await patch('pipelines', 'index', { metadata: { annotations: { 'fairlead.dev/repair': 'now' } } });
+    await eventually(
+      () => runner.paths(),
+      (paths) => paths.includes(''),
+      'a runner mends',
+    );
+    expect(runner.orders.at(-1)).toMatchObject({ kind: 'pipeline', trigger: 'repair', input: { ask: 'repair' } });
+    runner.exit('', {
+      ...done(),
+      value: { rows: 3, missing: 0, surplus: 0, differences: [], repaired: 1 },
+    } as RunOutcome);
+    const seen = await eventually(
+      () => see('pipelines', 'index'),
+      (pipeline) => (pipeline?.status?.handled as Plain)?.repair === 'now',
+      'the echo',
+    );
+    await patch('pipelines', 'index', { metadata: { labels: { touched: 'yes' } } });
+    await untilCondition('pipelines', 'index', 'Ready', { status: 'True' });
+    expect(runner.orders.filter(({ trigger }) => trigger === 'repair')).toHaveLength(1);
+    expect(JSON.stringify(seen?.status)).not.toContain('differences');
+  });
+
   test('a LiveSource without its Pipeline says so, and is followed as soon as there is one', async () => {
     await make(MINIMAL_SOURCE, 'docs', { pipelineRef: { name: 'index' } });
     await untilCondition('livesources', 'docs', 'Ready', { status: 'False', reason: 'PipelineNotFound' });

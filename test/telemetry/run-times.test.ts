@@ -21,23 +21,23 @@ const order: RunOrder = { token, update: 'docs-1-1', path: 'docs', kind: 'item',
 describe('a run tells where its time went', () => {
   test('T1: a run of an update that is not traced measures nothing', () => {
     const { traceparent: _, ...untraced } = order;
-    expect(RunTimes.of(untraced, new VirtualClock())).toBeUndefined();
-    expect(RunTimes.of({ ...order, traceparent: 'nonsense' }, new VirtualClock())?.traceparent).toBeUndefined();
+    expect(RunTimes.of(untraced, new VirtualClock(), 0)).toBeUndefined();
+    expect(RunTimes.of({ ...order, traceparent: 'nonsense' }, new VirtualClock(), 0)?.traceparent).toBeUndefined();
   });
 
   test('what happens while a step executes hangs below that step, and requests carry its context', () => {
     const clock = new VirtualClock();
-    const times = RunTimes.of(order, clock)!;
-    const endStep = times.begin('step', 'embed', 3);
+    const times = RunTimes.of(order, clock, clock.nowMs())!;
+    const step = times.begin('step', 'embed', 3);
     const asked = parseTraceparent(times.traceparent);
-    const endCall = times.begin('call', 'model.example', 3);
+    const call = times.begin('call', 'model.example', 3);
     clock.advance(40);
-    endCall('rate-limited');
+    times.end(call, 'rate-limited');
     clock.advance(2);
-    endStep();
-    const endCommit = times.begin('commit', 'commit');
+    times.end(step);
+    const commit = times.begin('commit', 'commit');
     clock.advance(5);
-    endCommit();
+    times.end(commit);
     expect(times.taken().spans).toEqual([
       { kind: 'step', name: 'embed', count: 3, startMs: 0, durationMs: 42 },
       { kind: 'call', name: 'model.example', count: 3, in: 0, startMs: 0, durationMs: 40, failure: 'rate-limited' },
@@ -47,8 +47,8 @@ describe('a run tells where its time went', () => {
   });
 
   test('T2: a run with a thousand requests tells of a bounded number', () => {
-    const times = RunTimes.of(order, new VirtualClock())!;
-    for (let i = 0; i < 1_000; i++) times.begin('call', 'host')();
+    const times = RunTimes.of(order, new VirtualClock(), 0)!;
+    for (let i = 0; i < 1_000; i++) times.end(times.begin('call', 'host'));
     expect(times.taken().spans).toHaveLength(RUN_SPANS_MAX);
   });
 });

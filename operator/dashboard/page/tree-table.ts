@@ -26,7 +26,8 @@ export function treeTable(pipeline: PipelineView, { nowMs, freshness }: Moment):
   const rows: Row[] = [
     ...own.flatMap((branch) => branchRows(pipeline, branch, 0)),
     ...shown.flatMap((source) => {
-      const line = sparkline(source.name, freshness.get(`${pipeline.name}/${source.name}`) ?? [], { nowMs, spanMs });
+      const samples = freshness.get(`${pipeline.name}/${source.name}`) ?? [];
+      const line = sparkline(source.name, [...samples, { atMs: nowMs, staleMs: source.staleMs }], { nowMs, spanMs });
       return sourceRows(pipeline, source, branches.get(source.name), line, nowMs);
     }),
     ...(hidden > 0 ? [wordsRow(`and ${several(hidden, 'more source')}, none of them busier than these`, 0)] : []),

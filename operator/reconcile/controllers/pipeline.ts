@@ -190,6 +190,7 @@ export class PipelineController {
       host.want({ trigger: 'retry-failed', releaseQuarantined: true });
       everySource({ trigger: 'retry-failed', releaseQuarantined: true });
     }
+    if (wishes.has('repair')) host.repair();
     if (wishes.has('refresh')) everySource({ trigger: 'refresh' });
     if (wishes.has('allowDeletes')) everySource({ trigger: 'allow-deletes', allowDeletes: true });
   }

@@ -46,6 +46,7 @@ export interface CommonPicture {
     readonly reprocess?: string;
     readonly allowDeletes?: string;
     readonly retryFailed?: string;
+    readonly repair?: string;
   };
   readonly failures?: { readonly count: number; readonly lastAtMs: number; readonly nextAttemptAtMs?: number };
 }
