@@ -1,7 +1,10 @@
 // The API of an operator in a cluster: on loopback of the leader's pod, reached through the API server as `kubectl port-forward` does.
 
+import { existsSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { createServer, type Server, type Socket } from 'node:net';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
 import type { KubeConfig, V1Pod } from '@kubernetes/client-node';
 import { LABELS } from '../../crds/schema/index.ts';
 import { API_PORT } from '../../operator/settings.ts';
@@ -21,6 +24,7 @@ export interface ForwardedPlace extends ApiPlace {
 
 /** The kubeconfig of this user; undefined: there is none. */
 export async function kubeConfig(context: string | undefined): Promise<KubeConfig | undefined> {
+  if (!mayHaveConfig()) return undefined;
   const { KubeConfig: Config } = await import('@kubernetes/client-node');
   const config = new Config();
   try {
@@ -36,6 +40,12 @@ export async function kubeConfig(context: string | undefined): Promise<KubeConfi
   // Without a file the library falls back to a server on localhost that nobody configured.
   const server = config.getCurrentCluster()?.server;
   return server === undefined || server === 'http://localhost:8080' ? undefined : config;
+}
+
+/** Whether the library is worth its second of loading: the places where it looks for a kubeconfig. */
+function mayHaveConfig(): boolean {
+  const places = [join(homedir(), '.kube', 'config'), '/var/run/secrets/kubernetes.io/serviceaccount/token'];
+  return (process.env.KUBECONFIG ?? '') !== '' || places.some((path) => existsSync(path));
 }
 
 /** Opens a port of this machine that leads to the leader's API. */
