@@ -1,8 +1,9 @@
 // Runner processes that a standalone operator starts and keeps running. They outlive an operator that is killed, and the next one finds them.
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { StandaloneOperator } from '../operator/standalone/index.ts';
+import { isRunning } from '../runner/pid.ts';
 import type { PipelineObjects } from './local/objects.ts';
 
 /** "namespace/name". */
@@ -52,6 +53,15 @@ export function startRunners(
   );
 }
 
+/** Runners that an earlier operator started and that have ended, those too in whose place nobody starts another: the operator waits for none of them. */
+export function proveEnded(dir: string, operator: StandaloneOperator): void {
+  for (const name of readdirSync(resolve(dir)).filter((one) => one.endsWith(SUFFIX))) {
+    const before = found(join(resolve(dir), name));
+    if (before === undefined || runs(before)) continue;
+    for (const pipeline of operator.hosts.keys()) operator.provenGone(pipeline, before.instance);
+  }
+}
+
 function writeSecret(folder: string, values: Readonly<Record<string, string>>): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   for (const [key, value] of Object.entries(values)) writeFileSync(join(folder, key), value, { mode: 0o600 });
@@ -66,7 +76,7 @@ function keepRunning(
   flags: Readonly<Record<string, string>>,
   gone: (instance: string) => void,
 ): StartedRunner {
-  const file = join(dirname(flags.token!), `${name}.process`);
+  const file = join(dirname(flags.token!), `${name}${SUFFIX}`);
   let isStopping = false;
   let instances = 0;
   let pid = 0;
@@ -83,9 +93,9 @@ function keepRunning(
   };
   const keep = async () => {
     const before = found(file);
-    if (before !== undefined) {
+    if (before !== undefined && runs(before)) {
       pid = before.pid;
-      if (isRunning(before)) await ended(before);
+      await ended(before);
       gone(before.instance);
     }
     while (!isStopping) {
@@ -108,6 +118,8 @@ function keepRunning(
   };
 }
 
+/** Of the files that say which process is which runner. */
+const SUFFIX = '.process';
 const RESTART_MS = 1_000;
 const LOOK_MS = 250;
 
@@ -124,9 +136,9 @@ function found(file: string): FoundRunner | undefined {
 }
 
 /** A process with its number runs, and is it: numbers are used again. */
-function isRunning({ pid, instance }: FoundRunner): boolean {
+function runs({ pid, instance }: FoundRunner): boolean {
+  if (!isRunning(pid)) return false;
   try {
-    process.kill(pid, 0);
     return !existsSync('/proc/self') || readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(instance);
   } catch {
     return false;
@@ -134,7 +146,7 @@ function isRunning({ pid, instance }: FoundRunner): boolean {
 }
 
 async function ended(runner: FoundRunner): Promise<void> {
-  while (isRunning(runner)) await pause(LOOK_MS);
+  while (runs(runner)) await pause(LOOK_MS);
 }
 
 const pause = (ms: number): Promise<void> =>

@@ -22,6 +22,7 @@ const RUNNER_PORTS = [
   'runner/worker-url.ts',
   'runner/clock.ts',
   'runner/gpus.ts',
+  'runner/pid.ts',
   'runner/secrets.ts',
 ];
 const OPERATOR_PORTS = ['operator/dispatch', 'operator/reconcile', 'operator/clock.ts', 'operator/settings.ts'];
@@ -71,7 +72,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
   'operator/cluster': { rooms: [...OPERATOR_PORTS, 'crds/schema', 'operator/blueprint'] },
   'operator/gateway': { rooms: [...OPERATOR_PORTS, 'runner/protocol'], types: ['crds/schema'] },
   'operator/standalone': {
-    rooms: [...OPERATOR_PORTS, 'operator/host', 'operator/gateway', 'runner/protocol'],
+    rooms: [...OPERATOR_PORTS, 'operator/host', 'operator/gateway', 'runner/protocol', 'runner/pid.ts'],
     types: ['crds/schema'],
   },
   'operator/telemetry': { rooms: [...OPERATOR_PORTS, 'runner/protocol', 'operator/log.ts'] },
@@ -96,6 +97,7 @@ export const RULES: Readonly<Record<string, Rule>> = {
   'runner/telemetry': { rooms: RUNNER_PORTS },
   'runner/clock.ts': { rooms: [] },
   'runner/gpus.ts': { rooms: [] },
+  'runner/pid.ts': { rooms: [] },
   'runner/secrets.ts': { rooms: [] },
   'runner/worker-url.ts': { rooms: [] },
   'runner/main.ts': { rooms: ['runner', 'crds'] },

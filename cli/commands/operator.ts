@@ -18,7 +18,7 @@ import { wholeNumber } from '../numbers.ts';
 import { API_DEFAULT, API_FLAG, API_MEANING } from '../remote/api-flag.ts';
 import { serveLocalApi } from '../remote/serve.ts';
 import { whatIf } from '../remote/what-if.ts';
-import { pipelineName, startRunners } from '../runner-processes.ts';
+import { pipelineName, proveEnded, startRunners } from '../runner-processes.ts';
 import { onStopSignals } from '../signals.ts';
 import { openTelemetry } from '../telemetry.ts';
 import { programVersion } from '../version.ts';
@@ -113,6 +113,7 @@ async function run(options: Options): Promise<void> {
     act: (pipeline, action) => actOn(operator.hosts.get(pipeline)!, action),
   });
   if (api !== undefined) log.info(`API and dashboard on ${api.url}`);
+  proveEnded(options.dir, operator);
   const runners = objects.flatMap((one) => startRunners(one, operator, options));
   // Runners that hear a second signal stop at once too, and nothing is lost.
   const stopRunners = () => {

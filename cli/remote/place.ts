@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { isRunning } from '../../runner/pid.ts';
 import { recentFile, recentFiles } from '../local/recent.ts';
 import type { Environment } from '../local/secrets.ts';
 
@@ -65,14 +66,5 @@ function read(file: string): ApiPlace | undefined {
     return JSON.parse(readFileSync(file, 'utf8')) as ApiPlace;
   } catch {
     return undefined; // half written by a process that just starts
-  }
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }

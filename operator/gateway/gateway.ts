@@ -22,7 +22,7 @@ export interface LeaseSettings {
   readonly leaseMarginMs: number;
   /** How often a runner says that it lives. Default 5 s. */
   readonly heartbeatMs: number;
-  /** For how long after this operator began an earlier one may have gone on answering runners. Default 30 s: the leader's lease. */
+  /** For how long after this operator began an earlier one may have gone on answering runners. Default 30 s; 0 where it is known to have stopped. */
   readonly handOverMs: number;
 }
 

@@ -75,7 +75,8 @@ export class Leadership {
       epoch,
       operator: randomUUID(),
       pools: { find: (key) => this.#poolOf(key) },
-      lease: { ...LEASE_DEFAULTS, leaseTimeoutMs: settings.leaseTimeoutMs },
+      // The lead is won when the one before was given up, or its Lease had run out: by then that operator answers no runner.
+      lease: { ...LEASE_DEFAULTS, leaseTimeoutMs: settings.leaseTimeoutMs, handOverMs: 0 },
       events: this.#gatewayEvents(),
       defer: setImmediate,
     });

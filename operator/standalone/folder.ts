@@ -14,12 +14,16 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { isRunning } from '../../runner/pid.ts';
 import type { ExpectedRunner, Roster } from '../gateway/index.ts';
 import { type Certificate, selfSigned } from './certificate.ts';
 
 interface RosterFile {
   readonly epoch: number;
+  /** Whoever wrote it. */
+  readonly operator?: { readonly host: string; readonly pid: number };
   readonly runners: readonly ExpectedRunner[];
 }
 
@@ -28,6 +32,8 @@ export class StandaloneFolder implements Roster {
   readonly epoch: number;
   /** Runners that the operator before had. */
   readonly expected: readonly ExpectedRunner[];
+  /** The operator before has ended, and that is certain: it answers no runner any more. */
+  readonly isFormerGone: boolean;
   readonly #runners = new Map<string, ExpectedRunner>();
 
   /** Takes the lead. */
@@ -37,6 +43,8 @@ export class StandaloneFolder implements Roster {
     const before = this.#read();
     this.epoch = before.epoch + 1;
     this.expected = before.runners;
+    const { operator: former } = before;
+    this.isFormerGone = former !== undefined && former.host === hostname() && !isRunning(former.pid);
     for (const runner of before.runners) this.#runners.set(runner.session ?? runner.runner, runner);
     this.#write();
   }
@@ -90,8 +98,13 @@ export class StandaloneFolder implements Roster {
 
   #write(): void {
     const next = `${this.#file}.next`;
+    const roster: RosterFile = {
+      epoch: this.epoch,
+      operator: { host: hostname(), pid: process.pid },
+      runners: [...this.#runners.values()],
+    };
     const file = openSync(next, 'w', 0o600);
-    writeSync(file, JSON.stringify({ epoch: this.epoch, runners: [...this.#runners.values()] } satisfies RosterFile));
+    writeSync(file, JSON.stringify(roster));
     fsyncSync(file);
     closeSync(file);
     renameSync(next, this.#file);

@@ -7,6 +7,7 @@ import type { Follower } from '../dispatch/index.ts';
 import {
   Gateway,
   type GatewayEvents,
+  LEASE_DEFAULTS,
   type LeaseSettings,
   type Pool,
   serveGateway,
@@ -42,7 +43,7 @@ export interface StandaloneOperator {
 }
 
 export async function startStandalone(options: StandaloneOptions): Promise<StandaloneOperator> {
-  const { clock, host, port, lease, events, pipelines } = options;
+  const { clock, host, port, lease = LEASE_DEFAULTS, events, pipelines } = options;
   const folder = new StandaloneFolder(options.folder);
   const { cert, key } = await folder.certificate([...new Set([host, 'localhost', '127.0.0.1'])], clock.nowMs());
   const hosts = new Map<string, PipelineHost>();
@@ -60,7 +61,7 @@ export async function startStandalone(options: StandaloneOptions): Promise<Stand
     pools: { find: (pipeline) => pools.get(pipeline) },
     roster: folder,
     defer: setImmediate,
-    ...(lease === undefined ? {} : { lease }),
+    lease: folder.isFormerGone ? { ...lease, handOverMs: 0 } : lease,
     ...(events === undefined ? {} : { events }),
   });
   gateway.expect(folder.expected);

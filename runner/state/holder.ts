@@ -1,5 +1,6 @@
 // Who works on a state, for those that are refused because of it.
 import { hostname } from 'node:os';
+import { isRunning } from '../pid.ts';
 
 export interface Holder {
   readonly pid: number;
@@ -36,12 +37,4 @@ export function holderText(holder: Holder | undefined): string {
 }
 
 /** False where it is known to be gone; of other machines nothing is known. */
-export function mayLive({ host, pid }: Holder): boolean {
-  if (host !== hostname()) return true;
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
-}
+export const mayLive = ({ host, pid }: Holder): boolean => host !== hostname() || isRunning(pid);
