@@ -3,12 +3,12 @@
 // Owns:   carrying specs over to dispatcher and triggers, the record of updates, counts for status and scaling.
 // Leaves: who is next (dispatch and its tree), streams (gateway), objects and pods (reconcile).
 //   H4. `apply` is level-based: called with the same specs it does nothing, whatever came before.
-//   H5. A source that is dropped starts nothing more; its branch closes when its rows are gone.
+//   H5. A source that is dropped starts nothing more; its branch closes when its rows are gone (drops.ts).
 //   H6. Nothing that lists or drops begins before every runner of an earlier operator has reported or is known to be gone: what they execute
 //       belongs to updates that a new cycle must know as open, or it would execute their items a second time.
 import { create } from '@bufbuild/protobuf';
-import { type LiveSourceSpec, mixesCards } from '../../crds/schema/index.ts';
-import { type Census, type Question, type RunnerReport, type Specs, SpecsSchema } from '../../runner/protocol/index.ts';
+import { mixesCards } from '../../crds/schema/index.ts';
+import { type Question, type RunnerReport, type Specs, SpecsSchema } from '../../runner/protocol/index.ts';
 import type { Limits, ServingRule } from '../admission/index.ts';
 import type { Clock } from '../clock.ts';
 import {
@@ -24,14 +24,16 @@ import {
   type UpdateStart,
   type UpdateView,
 } from '../dispatch/index.ts';
-import { type CycleWish, PipelineTriggers, SourceTriggers } from '../triggers/index.ts';
+import { type CycleWish, PipelineTriggers } from '../triggers/index.ts';
 import { Activity, OWN_UPDATES, type SourceActivity } from './activity.ts';
 import { CardMeter, type CardsPicture, cardsPicture } from './cards.ts';
+import { type DropEnded, Drops } from './drops.ts';
 import { type Asked, Questions } from './questions.ts';
 import { Recent } from './recent.ts';
-import { type EndedUpdate, type Past, Records } from './records.ts';
+import { type EndedUpdate, Records } from './records.ts';
 import { type ClassDemand, type RunnerOnHost, type RunnerPicture, Seats } from './seats.ts';
-import { changesResults, type HostSpecs, itemNeeds, limitsOf, triggerSettings } from './specs.ts';
+import { HostSources, type SourcePast } from './sources.ts';
+import { changesResults, type HostSpecs, itemNeeds } from './specs.ts';
 import { StoreHealth, type StoreTrouble } from './store-health.ts';
 
 /** Told when something changed that somebody may want to act on. Called in the middle of decisions: implementations only take notes. */
@@ -67,19 +69,6 @@ export interface PipelineHostOptions {
   readonly past?: (source: string | undefined) => SourcePast | undefined;
 }
 
-export interface SourcePast extends Past {
-  /** How long its first cycle may wait, since an earlier operator listed it not long ago. */
-  readonly delayMs?: number;
-}
-
-interface HostedSource {
-  spec: LiveSourceSpec;
-  /** What the triggers were told last. */
-  isPipelineSuspended: boolean;
-  readonly records: Records;
-  readonly triggers: SourceTriggers;
-}
-
 /** Wishes of people for a source or the whole Pipeline. */
 export type Wish = CycleWish;
 
@@ -95,15 +84,12 @@ export class PipelineHost {
   readonly #stores: StoreHealth;
   readonly #triggers: PipelineTriggers;
   readonly #own = new Records();
-  readonly #sources = new Map<string, HostedSource>();
-  readonly #dropping = new Map<string, (ending: UpdateEnding) => void>();
+  readonly #sources: HostSources;
+  readonly #drops: Drops;
   readonly #whenSettled: (() => void)[] = [];
   readonly #seats: Seats;
   readonly #questions: Questions;
   #specs: HostSpecs;
-  #isAwake: boolean;
-  /** What the state holds, as a runner counted it last. */
-  #census: Census | undefined;
 
   constructor(options: PipelineHostOptions) {
     const { name, clock, epoch, specs, defer, rule, events = [] } = options;
@@ -125,7 +111,7 @@ export class PipelineHost {
         this.#cardMeter,
         this.recent,
         this.#stores,
-        { counted: (census) => this.#counted(census) },
+        { counted: (census) => this.#sources.counted(census) },
         ...(options.follower?.events ?? []),
         ...events,
       ]),
@@ -155,7 +141,18 @@ export class PipelineHost {
     const past = options.past?.(undefined);
     if (past !== undefined) this.#own.restore(past);
     this.#specs = { ...specs, sources: new Map() };
-    this.#isAwake = options.sleeps !== true;
+    this.#drops = new Drops(this.dispatcher, (key) => this.#activity.forget(key));
+    this.#sources = new HostSources({
+      clock,
+      dispatcher: this.dispatcher,
+      triggers: this.#triggers,
+      isAwake: options.sleeps !== true,
+      past: (source) => options.past?.(source),
+      isDropping: (source) => this.#drops.has(source),
+      changed: (source) => options.observer?.statusChanged?.(source),
+      ended: (records, source, update, ending) => this.#ended(records, source, update, ending),
+      closed: (source) => this.#activity.forget(source),
+    });
     options.follower?.attach(this);
   }
 
@@ -175,9 +172,7 @@ export class PipelineHost {
 
   /** From now on its sources follow their watchers and schedules (`sleeps`). */
   wake(): void {
-    if (this.#isAwake) return;
-    this.#isAwake = true;
-    for (const [name, hosted] of this.#sources) this.#begin(name, hosted);
+    this.#sources.wake();
   }
 
   /** The specs in force. */
@@ -192,8 +187,7 @@ export class PipelineHost {
     if (before.slotsMax !== specs.slotsMax) this.dispatcher.setSlots(specs.slotsMax);
     if (before.pipeline !== specs.pipeline) this.dispatcher.setCardPacking(mixesCards(specs.pipeline));
     if (!sameLimits(before.limits, specs.limits)) this.dispatcher.setLimits(specs.limits ?? {});
-    for (const name of [...this.#sources.keys()]) if (!specs.sources.has(name)) this.#close(name);
-    for (const [name, spec] of specs.sources) this.#applySource(name, spec, specs.pipeline.suspend);
+    this.#sources.apply(specs.sources, specs.pipeline.suspend);
     if (changesResults(before.pipeline, specs.pipeline)) this.want({ trigger: 'edit' });
   }
 
@@ -204,7 +198,7 @@ export class PipelineHost {
 
   /** A cycle of a source; false: there is no such source. */
   wantCycle(source: string, wish: Wish): boolean {
-    const triggers = this.#sources.get(source)?.triggers;
+    const triggers = this.#sources.find(source)?.triggers;
     triggers?.want(wish);
     return triggers !== undefined;
   }
@@ -246,42 +240,18 @@ export class PipelineHost {
     return this.dispatcher.startUpdate({ ...start, observer: { ended: (_, ending) => ended(ending) } }).name;
   }
 
-  /**
-   * Removes all rows and records of a source, or of the whole Pipeline, as an update like any other (A10). `ended` hears how it went;
-   * asked again while it runs, only the newest `ended` is told.
-   */
-  drop(source: string | undefined, ended: (ending: UpdateEnding) => void): void {
-    const key = source ?? OWN_UPDATES;
-    const isRunning = this.#dropping.has(key);
-    this.#dropping.set(key, ended);
-    if (isRunning) return;
-    if (source === undefined) for (const name of [...this.#sources.keys()]) this.#close(name);
-    else this.#close(source);
-    if (this.dispatcher.isSettled) this.#startDrop(source, key);
-    else this.#whenSettled.push(() => this.#startDrop(source, key));
-  }
-
-  #startDrop(source: string | undefined, key: string): void {
-    if (source !== undefined) this.dispatcher.openSource({ name: source });
-    this.dispatcher.startUpdate({
-      kind: 'drop',
-      trigger: 'delete',
-      ...(source !== undefined && { source }),
-      observer: {
-        ended: (_, ending) => {
-          if (source !== undefined) this.dispatcher.closeSource(source, 'its rows are gone');
-          const tell = this.#dropping.get(key);
-          this.#dropping.delete(key);
-          this.#activity.forget(key);
-          tell?.(ending);
-        },
-      },
-    });
+  /** Removes all rows and records of a source, or of the whole Pipeline; `ended` hears how it went (H7). */
+  drop(source: string | undefined, ended: DropEnded): void {
+    if (!this.#drops.want(source, ended)) return;
+    if (source === undefined) this.#sources.closeAll();
+    else this.#sources.close(source);
+    if (this.dispatcher.isSettled) this.#drops.start(source);
+    else this.#whenSettled.push(() => this.#drops.start(source));
   }
 
   /** Whether rows are being removed: that needs runners, also while the Pipeline is suspended. */
   get isDropping(): boolean {
-    return this.#dropping.size > 0;
+    return this.#drops.size > 0;
   }
 
   /** Ends all that it does, at once and without a word to runners: this operator does not lead any more, or the Pipeline is gone. */
@@ -351,7 +321,7 @@ export class PipelineHost {
   }
 
   demand(): Map<string, ClassDemand> {
-    return this.#seats.demand(this.#specs, this.#hasWatchers);
+    return this.#seats.demand(this.#specs, this.#sources.hasWatchers);
   }
 
   #seated(start: RunnerStart, joined: JoinedRunner): JoinedRunner {
@@ -377,11 +347,11 @@ export class PipelineHost {
 
   /** Records of a source, or of the Pipeline's own updates. */
   records(source: string | undefined): Records | undefined {
-    return source === undefined ? this.#own : this.#sources.get(source)?.records;
+    return source === undefined ? this.#own : this.#sources.find(source)?.records;
   }
 
   nextCycleAtMs(source: string): number | undefined {
-    return this.#sources.get(source)?.triggers.dueAtMs;
+    return this.#sources.find(source)?.triggers.dueAtMs;
   }
 
   /** Runners that are connected, in the order in which they joined. */
@@ -390,53 +360,7 @@ export class PipelineHost {
   }
 
   get sources(): Iterable<string> {
-    return this.#sources.keys();
-  }
-
-  // ---- sources -----------------------------------------------------------------------------------------------------
-
-  #applySource(name: string, spec: LiveSourceSpec, isPipelineSuspended: boolean): void {
-    const known = this.#sources.get(name);
-    if (known === undefined) {
-      if (!this.#dropping.has(name)) this.#open(name, spec, isPipelineSuspended);
-      return;
-    }
-    if (known.spec === spec && known.isPipelineSuspended === isPipelineSuspended) return;
-    const before = known.spec;
-    known.spec = spec;
-    known.isPipelineSuspended = isPipelineSuspended;
-    this.dispatcher.editSource(name, settingsOf(spec));
-    known.triggers.edit(triggerSettings(spec, isPipelineSuspended));
-    this.#applyWatch(name, known);
-    if (JSON.stringify(before.source) !== JSON.stringify(spec.source)) known.triggers.want({ trigger: 'edit' });
-  }
-
-  #open(name: string, spec: LiveSourceSpec, isPipelineSuspended: boolean): void {
-    const records = new Records();
-    const triggers = new SourceTriggers({
-      clock: this.#clock,
-      door: this.dispatcher,
-      source: name,
-      settings: triggerSettings(spec, isPipelineSuspended),
-      observer: {
-        opened: (update) => records.opened(update),
-        listed: () => this.#options.observer?.statusChanged?.(name),
-        ended: (update, ending) => this.#ended(records, name, update, ending),
-      },
-    });
-    const hosted = { spec, isPipelineSuspended, records, triggers };
-    const past = this.#options.past?.(name);
-    if (past !== undefined) records.restore(past);
-    if (this.#census !== undefined) records.counted(heldOf(this.#census, name));
-    this.#sources.set(name, hosted);
-    this.dispatcher.openSource({ name, onChanged: (changes) => triggers.changed(changes), ...settingsOf(spec) });
-    this.#triggers.add(triggers);
-    if (this.#isAwake) this.#begin(name, hosted, past?.delayMs);
-  }
-
-  #begin(name: string, hosted: HostedSource, delayMs?: number): void {
-    this.#applyWatch(name, hosted);
-    hosted.triggers.start(delayMs);
+    return this.#sources.names;
   }
 
   /** An update of an earlier operator goes on here: its source waits for it as for its own. */
@@ -446,29 +370,10 @@ export class PipelineHost {
       this.#own.opened(update);
       this.dispatcher.observe(update.name, this.#triggers.adopt(update));
     }
-    const hosted = this.#sources.get(source ?? OWN_UPDATES);
+    const hosted = this.#sources.find(source ?? OWN_UPDATES);
     if (hosted === undefined) return;
     hosted.records.opened(update);
     this.dispatcher.observe(update.name, hosted.triggers.adopt(update));
-  }
-
-  #applyWatch(name: string, { spec, isPipelineSuspended }: HostedSource): void {
-    if (!this.#isAwake) return;
-    if (spec.mode === 'Watch' && !spec.suspend && !isPipelineSuspended) this.dispatcher.watchSource(name);
-    else this.dispatcher.unwatchSource(name);
-  }
-
-  #close(name: string): void {
-    if (!this.#sources.delete(name)) return;
-    this.#triggers.remove(name);
-    this.dispatcher.closeSource(name, 'the LiveSource is being deleted');
-    this.#activity.forget(name);
-  }
-
-  get #hasWatchers(): boolean {
-    for (const { spec, isPipelineSuspended } of this.#sources.values())
-      if (spec.mode === 'Watch' && !spec.suspend && !isPipelineSuspended) return true;
-    return false;
   }
 
   #ended(records: Records, source: string | undefined, update: UpdateView, ending: UpdateEnding): void {
@@ -477,19 +382,10 @@ export class PipelineHost {
     if (ended.isSeen) this.#options.observer?.statusChanged?.(source);
   }
 
-  /** Several runners count one state: the newest census holds. */
-  #counted(census: Census): void {
-    if (this.#census !== undefined && census.atMs < this.#census.atMs) return;
-    this.#census = census;
-    for (const [name, { records }] of this.#sources)
-      if (records.counted(heldOf(census, name))) this.#options.observer?.statusChanged?.(name);
-    this.#options.observer?.statusChanged?.(undefined);
-  }
-
   /** Sources show it too. */
   #storesChanged(): void {
     const { observer } = this.#options;
-    for (const name of [undefined, ...this.#sources.keys()]) observer?.statusChanged?.(name);
+    for (const name of [undefined, ...this.#sources.names]) observer?.statusChanged?.(name);
   }
 
   #demandChanged(): void {
@@ -497,11 +393,4 @@ export class PipelineHost {
   }
 }
 
-const heldOf = ({ sources }: Census, name: string) => sources.find(({ source }) => source === name);
-
 const sameLimits = (a: Limits = {}, b: Limits = {}): boolean => a.rows === b.rows && a.bytes === b.bytes;
-
-function settingsOf({ weight, limits }: LiveSourceSpec) {
-  const bounds = limitsOf(limits);
-  return { weight, ...(bounds !== undefined && { limits: bounds }) };
-}

@@ -13,5 +13,6 @@ export {
   type UpdateRecord,
 } from './records.ts';
 export type { ClassDemand, RunnerOnHost, RunnerPicture } from './seats.ts';
+export type { SourcePast } from './sources.ts';
 export * from './specs.ts';
 export { StoreHealth, type StoreTrouble } from './store-health.ts';

@@ -1,8 +1,8 @@
 // The runner's end of the link: dials operators, keeps one session up, and knows when its lease ran out.
 // It runs on a thread of its own and takes what the engine's thread says as sealed batches, so that user code that never yields cannot
-// stop the heartbeat. Time, chance and streams come in through the constructor.
+// stop the heartbeat. Time, chance and streams come in through the constructor. How long the lease lasts
+// (N2) is lease.ts's to say.
 //   N1. One session at a time. A session is what the runner holds; streams come and go under it.
-//   N2. The lease counts from when the last question that was answered was asked, never from when the answer came (F101).
 //   N3. Nothing that arrives after the lease's end counts, whatever it says: the session is over, its runs are stopped, and only when they
 //       have stopped does another session begin. If they do not stop in time, the process ends.
 //   N4. An operator with an older epoch than one that this runner has seen is left at once.
@@ -23,6 +23,7 @@ import {
   type Wire,
   type WireEvents,
 } from '../protocol/index.ts';
+import { Lease, UNANSWERED_MAX } from './lease.ts';
 
 export interface RunnerIdentity {
   readonly runner: string;
@@ -70,8 +71,6 @@ const VERSION = 1;
 const GREETING_MAX_MS = 10_000;
 const BACK_OFF_MIN_MS = 100;
 const BACK_OFF_MAX_MS = 5_000;
-/** Heartbeats that may go unanswered before the stream counts as dead. */
-const SILENT_HEARTBEATS = 3;
 const STOP_GRACE_MS = 15_000;
 
 type LinkState =
@@ -104,14 +103,8 @@ export class RunnerLink {
   #attempt = 0;
   #failures = 0;
   #epochSeen = 0;
-  #leaseTimeoutMs = 0;
+  readonly #lease: Lease;
   #heartbeatMs = 5_000;
-  /** Start of the lease (N2); undefined: nothing was granted in this session. */
-  #leaseFromMs: number | undefined;
-  #leaseTimer: CancelTimer | undefined;
-  #beats = 0;
-  /** When the heartbeats that wait for an answer were sent, oldest first. */
-  #asked: { readonly number: number; readonly atMs: number }[] = [];
   #busyMs = 0;
   #leavingWhy: string | undefined;
   /** Streams are numbered, so that the last words of an old one are not taken for those of the present one. */
@@ -121,6 +114,7 @@ export class RunnerLink {
     this.#options = options;
     this.#clock = options.clock;
     this.#owner = options.owner;
+    this.#lease = new Lease(options.clock, () => this.#isLeaseOver());
     this.#session = this.#newSession();
     this.#state = { phase: 'waiting', wake: () => {} };
   }
@@ -179,7 +173,7 @@ export class RunnerLink {
   /** Ends the link at once. */
   close(): void {
     this.#end('the runner ends');
-    this.#leaseTimer?.();
+    this.#lease.end();
     this.#state = { phase: 'left' };
   }
 
@@ -242,7 +236,7 @@ export class RunnerLink {
     const state = this.#state;
     this.#stream++;
     this.#session.channel.detach();
-    this.#asked = [];
+    this.#lease.forgetQuestions();
     if (state.phase === 'waiting') state.wake();
     if (state.phase === 'greeting') state.giveUp();
     if (state.phase === 'open') state.beat();
@@ -260,7 +254,7 @@ export class RunnerLink {
       return;
     }
     if (state.phase !== 'open') return;
-    if (frame.what.case === 'heartbeatAnswer') this.#beatAnswered(frame.what.value.number);
+    if (frame.what.case === 'heartbeatAnswer') this.#lease.answered(frame.what.value.number);
     let isNew: boolean;
     try {
       isNew = this.#session.channel.accept(frame);
@@ -282,14 +276,13 @@ export class RunnerLink {
       return;
     }
     this.#epochSeen = welcome.epoch;
-    this.#leaseTimeoutMs = welcome.leaseTimeoutMs;
     this.#heartbeatMs = welcome.heartbeatMs;
     this.#failures = 0;
     this.#attempt = 0;
     this.#ended.length = 0;
     greeting.giveUp();
     this.#state = { phase: 'open', wire: greeting.wire, beat: () => {} };
-    this.#extendLease(greeting.askedAtMs);
+    this.#lease.granted(welcome.leaseTimeoutMs, greeting.askedAtMs);
     if (!welcome.resumed) this.#forgetChannel(welcome.operator);
     this.#session.channel.attach(greeting.wire, acknowledged);
     if (welcome.specs !== undefined) this.#owner.specs(welcome.specs);
@@ -344,12 +337,11 @@ export class RunnerLink {
 
   #beat(): void {
     if (this.#state.phase !== 'open') return;
-    if (this.#asked.length >= SILENT_HEARTBEATS) {
-      this.#broke(`the operator left ${SILENT_HEARTBEATS} heartbeats unanswered`);
+    const number = this.#lease.ask();
+    if (number === undefined) {
+      this.#broke(`the operator left ${UNANSWERED_MAX} heartbeats unanswered`);
       return;
     }
-    const number = ++this.#beats;
-    this.#asked.push({ number, atMs: this.#clock.nowMs() });
     this.#session.channel.sendUnnumbered({
       case: 'heartbeat',
       value: create(HeartbeatSchema, { number, busyMs: this.#busyMs }),
@@ -362,33 +354,18 @@ export class RunnerLink {
     if (!this.#isLeaseOver()) this.#beat();
   }
 
-  #beatAnswered(number: number): void {
-    const answered = this.#asked.find((asked) => asked.number === number);
-    this.#asked = this.#asked.filter((asked) => asked.number > number);
-    if (answered !== undefined) this.#extendLease(answered.atMs);
-  }
-
-  #extendLease(fromMs: number): void {
-    this.#leaseFromMs = Math.max(fromMs, this.#leaseFromMs ?? fromMs);
-    this.#leaseTimer?.();
-    const leftMs = this.#leaseFromMs + this.#leaseTimeoutMs - this.#clock.nowMs();
-    this.#leaseTimer = this.#clock.after(leftMs, () => this.#isLeaseOver());
-  }
-
   /** N3: the first thing that every event asks, since timers can be late. True: the session has ended, here or before. */
   #isLeaseOver(): boolean {
     if (this.#state.phase === 'stopping' || this.#state.phase === 'left') return true;
-    if (this.#leaseFromMs === undefined) return false;
-    if (this.#clock.nowMs() < this.#leaseFromMs + this.#leaseTimeoutMs) return false;
-    this.#stop(`no operator was reached for ${Math.round(this.#leaseTimeoutMs / 1000)} s`);
+    if (!this.#lease.isOver) return false;
+    this.#stop(`no operator was reached for ${Math.round(this.#lease.timeoutMs / 1000)} s`);
     return true;
   }
 
   /** The session is over: what it granted must stop before anything else begins. */
   #stop(why: string): void {
     this.#end(why);
-    this.#leaseTimer?.();
-    this.#leaseFromMs = undefined;
+    this.#lease.end();
     this.#opening++;
     const graceMs = this.#options.stopGraceMs ?? STOP_GRACE_MS;
     this.#state = { phase: 'stopping', kill: this.#clock.after(graceMs, () => this.#owner.kill(why)) };
