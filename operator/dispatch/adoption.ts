@@ -12,6 +12,8 @@
 //       with it.
 //   B6. The watcher of a LiveSource is not taken over: it is started anew, and its `rescan` closes the gap. A mounted live source is, since
 //       nobody would mount it again.
+//   B7. A mount that its parent does not know to have started may execute on a runner that has not reported: the word of it was lost with the
+//       former operator. It asks when everybody has reported; after `REPORT_MAX_MS` in any case, and what executes then elsewhere falls under B4.
 import type {
   MountRequest,
   ReportedRun,
@@ -23,11 +25,13 @@ import type {
   RunTrace,
 } from '../../runner/protocol/index.ts';
 import type { AdmissionTree, Branch, Run } from '../admission/index.ts';
+import type { CancelTimer, Clock } from '../clock.ts';
 import type { Cards } from './cards.ts';
 import { childAt, type LiveRun } from './live-run.ts';
 import type { RunTable } from './run-table.ts';
 import type { Runs } from './runs.ts';
 import { Seat } from './seat.ts';
+import type { Sources } from './sources.ts';
 import type { TakenRuns } from './taken-runs.ts';
 import type { Updates } from './updates.ts';
 import type { Watchers } from './watchers.ts';
@@ -37,9 +41,11 @@ export interface AdoptionOptions {
   readonly table: RunTable;
   readonly runs: Runs;
   readonly taken: TakenRuns;
+  readonly sources: Sources;
   readonly updates: Updates;
   readonly watchers: Watchers;
   readonly cards: Cards;
+  readonly clock: Clock;
   readonly epoch: number;
   /** Everybody who was expected has reported or is gone. */
   readonly settled: () => void;
@@ -48,6 +54,8 @@ export interface AdoptionOptions {
 const NOT_TAKEN_OVER = 'another run of its component has its place';
 /** A class without room, so that placeholders take none of a real one. */
 const UNREPORTED = 'unreported';
+/** Runners that live are back by then: they dial every 5 s at the least. */
+const REPORT_MAX_MS = 10_000;
 
 export class Adoption {
   readonly #options: AdoptionOptions;
@@ -60,6 +68,10 @@ export class Adoption {
   /** Where phantoms are. */
   readonly #nowhere: Seat;
   readonly #phantoms = new Set<LiveRun>();
+  /** Mounts that wait for runners to report (B7). */
+  readonly #held = new Map<string, LiveRun>();
+  #isHolding = false;
+  #giveUp: CancelTimer = () => {};
   /** Ends that wait for their parents (B5). */
   readonly #ends = new Map<string, RunOutcome>();
 
@@ -81,6 +93,7 @@ export class Adoption {
   }
 
   expect(key: string, slots: number): void {
+    if (this.isSettled) this.#beginHolding();
     this.#expected.set(key, slots);
     this.#holdBack();
   }
@@ -94,7 +107,7 @@ export class Adoption {
 
   /** Takes over what a runner holds. */
   adopt(seat: Seat, report: RunnerReport): void {
-    const { table, updates, cards } = this.#options;
+    const { table, sources, updates, cards } = this.#options;
     for (const { order, outcome } of report.ended) {
       if (order.parentRun !== undefined) this.#ends.set(keyOf(order.parentRun, order.path), outcome);
     }
@@ -119,7 +132,7 @@ export class Adoption {
     for (const { order, outcome, trace } of report.ended) this.#adoptEnd(seat, order, outcome, trace);
     for (const { run, changes } of report.changes) {
       const watcher = table.get(run);
-      if (watcher !== undefined) updates.changed(watcher, changes);
+      if (watcher !== undefined) sources.changed(watcher, changes);
     }
     if (this.isSettled) this.#ends.clear();
     this.#holdBack();
@@ -150,17 +163,21 @@ export class Adoption {
   }
 
   #adoptNew(seat: Seat, order: RunOrder): LiveRun | undefined {
-    const { table, taken, updates } = this.#options;
+    const { table, runs, taken, updates } = this.#options;
     const update = updates.adopt(order);
     if (update === undefined) return undefined;
     const parent = order.parentRun === undefined ? undefined : table.get(order.parentRun);
+    const held = this.#heldFor(order);
     const run = this.#inPlaceOfPhantom(order.path, () =>
-      taken.adopt({ order, request: requestOf(order), update, parent: undefined, seat }),
+      held === undefined
+        ? taken.adopt({ order, request: requestOf(order), update, parent: undefined, seat })
+        : taken.seat(held, order, seat),
     );
     if (run === undefined) {
       updates.dropIfEmpty(update);
       return undefined;
     }
+    if (run === held) runs.announce(run);
     if (order.parentRun === undefined || parent?.kind === 'watch') update.root ??= run;
     return run;
   }
@@ -181,8 +198,8 @@ export class Adoption {
 
   #adoptWatch(seat: Seat, order: RunOrder): LiveRun | undefined {
     if (order.parentRun === undefined) return undefined;
-    const { table, updates, watchers, epoch } = this.#options;
-    const run = updates.adoptSource(order, requestOf(order), table.get(order.parentRun));
+    const { table, sources, watchers, epoch } = this.#options;
+    const run = sources.adopt(order, requestOf(order), table.get(order.parentRun));
     watchers.adopt(run, seat);
     const token = { epoch, run: run.number, attempt: run.attempt };
     seat.runner.renewed(run.number, token);
@@ -190,10 +207,13 @@ export class Adoption {
   }
 
   /** The child is known already. */
-  #reunite(parent: LiveRun, { request }: ReportedRun['mounts'][number]): boolean {
-    const child = this.#options.taken.orphanAt(request.path, parent);
-    if (child !== undefined) this.#options.taken.reunite(child, parent, request);
-    return child !== undefined;
+  #reunite(parent: LiveRun, { request, isStarted }: ReportedRun['mounts'][number]): boolean {
+    const { runs, taken } = this.#options;
+    const child = taken.orphanAt(request.path, parent);
+    if (child === undefined) return false;
+    taken.reunite(child, parent, request);
+    if (!isStarted) runs.announce(child);
+    return true;
   }
 
   /** What else a run waits for: it ended meanwhile, it executes where nobody has reported, or it is asked for again. */
@@ -208,7 +228,28 @@ export class Adoption {
       const phantom = taken.adopt({ request, update: parent.update, parent, seat: this.#nowhere });
       if (phantom === undefined) runs.ask(runs.create(request, parent.update, parent));
       else this.#phantoms.add(phantom);
+    } else if (this.#isHolding && parent.kind !== 'watch' && request.kind !== 'watch' && !this.#held.has(key)) {
+      this.#held.set(key, runs.create(request, parent.update, parent));
     } else updates.mount(parent, request);
+  }
+
+  #beginHolding(): void {
+    this.#isHolding = true;
+    this.#giveUp = this.#options.clock.after(REPORT_MAX_MS, () => this.#endHolding());
+  }
+
+  /** B7. */
+  #endHolding(): void {
+    this.#giveUp();
+    this.#isHolding = false;
+    const held = [...this.#held.values()];
+    this.#held.clear();
+    for (const run of held) this.#options.updates.ask(run);
+  }
+
+  #heldFor({ path, parentRun }: RunOrder): LiveRun | undefined {
+    const held = parentRun === undefined ? undefined : this.#held.get(keyOf(parentRun, path));
+    return held?.state.phase === 'unplaced' ? held : undefined;
   }
 
   /** A run ended without an operator: its parent is answered, or its update ends. */
@@ -229,7 +270,8 @@ export class Adoption {
       const parent = table.get(parentRun);
       if (parent === undefined) return;
       const child = childAt(parent, path);
-      if (child?.state.phase === 'asked' && outcome.kind !== 'parked') runs.settle(child, outcome);
+      const isWaiting = child?.state.phase === 'asked' || child?.state.phase === 'unplaced';
+      if (child !== undefined && isWaiting && outcome.kind !== 'parked') runs.settle(child, outcome);
     }
     this.#ends.delete(keyOf(parentRun, path));
   }
@@ -270,6 +312,7 @@ export class Adoption {
     this.#ends.clear();
     this.#phantoms.clear();
     runs.lost(this.#nowhere);
+    this.#endHolding();
     this.#holdBack();
     if (this.#branch !== undefined) runs.start(tree.remove(this.#branch).granted);
     this.#branch = undefined;

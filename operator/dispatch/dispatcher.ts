@@ -1,20 +1,14 @@
 // The dispatcher: brings what the tree grants to runners, and what runners say back to the tree.
-// Owns:   the one table of live runs (run-table.ts, runs.ts), seats (placement.ts), shares of cards (cards.ts), open updates and live sources (updates.ts), watchers (watchers.ts).
+// Owns:   the one table of live runs (run-table.ts, runs.ts), what runners say (seat-uplink.ts), seats (placement.ts), shares of cards (cards.ts), live sources (sources.ts), open updates (updates.ts), watchers (watchers.ts).
 // Leaves: who is next (operator/admission), when an update begins (operator/triggers), what a run does (the engine, behind `Runner`),
 //         whether a runner still lives (operator/gateway).
 // All calls return at once and decide at once; what they cause on observers, and on runners that would answer at once, leaves when the turn
 // is over (outbox.ts), so that nobody finds a decision half made.
 import {
-  type ComponentPath,
   EMPTY_REPORT,
-  type MountRequest,
   type RunNumber,
   type Runner,
   type RunnerReport,
-  type RunOutcome,
-  type RunTrace,
-  type SourceChange,
-  type UpdateProgress,
   type Uplink,
 } from '../../runner/protocol/index.ts';
 import { AdmissionTree, type Limits, type ServingRule } from '../admission/index.ts';
@@ -30,7 +24,7 @@ import {
 import { Adoption } from './adoption.ts';
 import { auditRuns } from './audit-runs.ts';
 import { Cards } from './cards.ts';
-import { childOf, type LiveRun } from './live-run.ts';
+import type { LiveRun } from './live-run.ts';
 import { pictureOf, type RunPicture } from './look.ts';
 import type { SourceSettings, SourceStart } from './open-update.ts';
 import { type Defer, Outbox, PostedRunner } from './outbox.ts';
@@ -39,7 +33,9 @@ import type { DispatchEvents, RunView } from './ports.ts';
 import { RunTable } from './run-table.ts';
 import { Runs } from './runs.ts';
 import { Seat } from './seat.ts';
+import { type Concerned, SeatUplink } from './seat-uplink.ts';
 import { Seating } from './seating.ts';
+import { Sources } from './sources.ts';
 import { TakenRuns } from './taken-runs.ts';
 import type { Cause, UpdateObserver, UpdateStart, UpdateView } from './update.ts';
 import { type ItemNeeds, Updates } from './updates.ts';
@@ -96,10 +92,13 @@ export class Dispatcher {
   readonly #outbox: Outbox;
   readonly #events: DispatchEvents;
   readonly #runs: Runs;
+  readonly #sources: Sources;
   readonly #updates: Updates;
   readonly #watchers: Watchers;
   readonly #cards: Cards;
   readonly #adoption: Adoption;
+  /** By what runners say. */
+  readonly #concerned: Concerned;
   readonly #seats = new Map<string, Seat>();
   #joined = 0;
 
@@ -135,14 +134,21 @@ export class Dispatcher {
       ...shared,
       runs: this.#runs,
       seats: () => this.#seats.values(),
-      closed: (run) => this.#updates.watcherClosed(run),
+      closed: (run) => this.#sources.watcherClosed(run),
     });
-    this.#updates = new Updates({
+    this.#sources = new Sources({
       ...shared,
       runs: this.#runs,
       taken,
       watchers: this.#watchers,
       cards: this.#cards,
+      cancel: (update, why) => this.#updates.cancel(update, why),
+    });
+    this.#updates = new Updates({
+      ...shared,
+      runs: this.#runs,
+      sources: this.#sources,
+      watchers: this.#watchers,
       isSettled: () => this.#adoption.isSettled,
       onAdopted: options.onAdopted,
       itemNeeds: options.itemNeeds ?? (() => ({})),
@@ -152,11 +158,21 @@ export class Dispatcher {
       ...shared,
       runs: this.#runs,
       taken,
+      sources: this.#sources,
       updates: this.#updates,
       watchers: this.#watchers,
       cards: this.#cards,
       settled: () => outbox.post(() => options.onSettled?.()),
     });
+    this.#concerned = {
+      table,
+      runs: this.#runs,
+      sources: this.#sources,
+      updates: this.#updates,
+      watchers: this.#watchers,
+      cards: this.#cards,
+      events,
+    };
   }
 
   // ---- runners ----------------------------------------------------------------------------------------------------
@@ -179,7 +195,7 @@ export class Dispatcher {
     this.#placement.setPhase(seat, 'serving');
     this.#watchers.seatJoined();
     if (report.census !== undefined) this.#events.counted?.(report.census);
-    return { seat, uplink: this.#uplinkOf(seat) };
+    return { seat, uplink: new SeatUplink(seat, this.#concerned) };
   }
 
   /** The runner takes nothing new, except children of what it has. */
@@ -238,26 +254,26 @@ export class Dispatcher {
   // ---- live sources and updates -----------------------------------------------------------------------------------
 
   openSource(start: SourceStart): void {
-    this.#updates.openSource(start);
+    this.#sources.open(start);
   }
 
   /** New weight and limits decide the next freed slot already, for what waits too (F70). */
   editSource(name: string, settings: SourceSettings): void {
-    this.#updates.editSource(name, settings);
+    this.#sources.edit(name, settings);
   }
 
   /** Ends the source's watcher and updates; what executes is told to stop. */
   closeSource(name: string, why: string): void {
-    this.#updates.closeSource(name, why);
+    this.#sources.close(name, why);
   }
 
   /** Puts the source's watcher onto a runner, and keeps it there; what it sees comes through `SourceStart.onChanged`. */
   watchSource(name: string, runnerClass?: string): void {
-    this.#updates.watchSource(name, runnerClass);
+    this.#sources.watch(name, runnerClass);
   }
 
   unwatchSource(name: string): void {
-    this.#updates.unwatchSource(name);
+    this.#sources.unwatch(name);
   }
 
   startUpdate(start: UpdateStart): UpdateView {
@@ -356,63 +372,6 @@ export class Dispatcher {
   /** Delivers at once what the end of the turn would deliver. */
   flush(): void {
     this.#outbox.flush();
-  }
-
-  // ---- what runners say -------------------------------------------------------------------------------------------
-
-  #uplinkOf(seat: Seat): Uplink {
-    return {
-      mount: (parent, request) => this.#mount(seat, parent, request),
-      unmount: (parent, mount) => this.#unmount(seat, parent, mount),
-      exited: (run, outcome, trace) => this.#exited(seat, run, outcome, trace),
-      progress: (run, progress) => this.#progress(seat, run, progress),
-      tookOver: (run, from, paths) => this.#tookOver(seat, run, from, paths),
-      changed: (run, changes) => this.#changed(seat, run, changes),
-      measured: (stats) => this.#events.measured?.(seat.name, stats),
-      counted: (census) => this.#events.counted?.(census),
-      askCard: (run, ask, milli) => this.#cards.ask(seat, { run, ask, milli }, this.#table.on(seat, run)?.update),
-      cardReturned: (_run, ask, bodyMs) => this.#cards.returned(seat, ask, bodyMs),
-    };
-  }
-
-  #mount(seat: Seat, parentNumber: RunNumber, request: MountRequest): void {
-    const parent = this.#table.on(seat, parentNumber);
-    if (parent === undefined) return;
-    const why = parent.cancelledWhy ?? parent.update.cancelledWhy;
-    if (why !== undefined) {
-      const outcome: RunOutcome = { kind: 'cancelled', why };
-      seat.runner.mountEnded(parentNumber, request.mount, outcome);
-    } else this.#updates.mount(parent, request);
-  }
-
-  #unmount(seat: Seat, parentNumber: RunNumber, mount: number): void {
-    const parent = this.#table.on(seat, parentNumber);
-    const child = parent && childOf(parent, mount);
-    if (child === undefined) return;
-    if (child.kind === 'watch') this.#watchers.stop(child, 'unmounted');
-    else this.#runs.cancelAll(child, 'unmounted');
-  }
-
-  #exited(seat: Seat, number: RunNumber, outcome: RunOutcome, trace?: RunTrace): void {
-    const run = this.#table.on(seat, number);
-    if (run === undefined) return;
-    if (run.kind === 'watch') this.#watchers.exited(run, outcome);
-    else this.#runs.exited(run, outcome, trace);
-  }
-
-  #progress(seat: Seat, number: RunNumber, progress: UpdateProgress): void {
-    const run = this.#table.on(seat, number);
-    if (run !== undefined) this.#updates.progress(run, progress);
-  }
-
-  #tookOver(seat: Seat, number: RunNumber, from: string, paths: readonly ComponentPath[]): void {
-    if (this.#table.on(seat, number) === undefined) return;
-    for (const path of paths) this.#runs.supersede(path, from);
-  }
-
-  #changed(seat: Seat, number: RunNumber, changes: readonly SourceChange[]): void {
-    const run = this.#table.on(seat, number);
-    if (run?.kind === 'watch') this.#updates.changed(run, changes);
   }
 }
 

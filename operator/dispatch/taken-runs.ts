@@ -40,10 +40,9 @@ export class TakenRuns {
 
   /** It holds its slot from now on (B1). Undefined: its component executes elsewhere, or it is known (B4). */
   adopt({ order, request, update, parent, seat }: TakenRun): LiveRun | undefined {
-    const { table, tree } = this.#options;
+    const { table } = this.#options;
     if (order !== undefined && table.get(order.token.run) !== undefined) return undefined;
-    const isTaken = !isListed(request) && tree.runsOf(request.path).some(({ state }) => state === 'granted');
-    if (isTaken) return undefined;
+    if (this.#isTaken(request)) return undefined;
     const run = this.#make(order?.token.run ?? table.newNumber(), request, update, parent);
     run.attempt = order?.token.attempt ?? 1;
     run.losses = order?.losses ?? 0;
@@ -51,6 +50,19 @@ export class TakenRuns {
     table.enter(run);
     this.#hold(run, seat);
     if (order !== undefined) this.#tell(run, seat);
+    return run;
+  }
+
+  /** A mount that was held back (B7) executes there, and holds its slot from now on. Undefined: its component executes elsewhere. */
+  seat(run: LiveRun, order: RunOrder, seat: Seat): LiveRun | undefined {
+    const { table } = this.#options;
+    if (table.get(order.token.run) !== undefined || this.#isTaken(run.request)) return undefined;
+    table.renumber(run, order.token.run);
+    run.attempt = order.token.attempt;
+    run.losses = order.losses ?? 0;
+    run.resume = order.resume;
+    this.#hold(run, seat);
+    this.#tell(run, seat);
     return run;
   }
 
@@ -114,6 +126,11 @@ export class TakenRuns {
     this.#hold(run, state.seat);
     runs.release(state.ask, 'failed');
     for (const child of childrenOf(run)) runs.askAgain(child); // what it could lend was the slot that is gone
+  }
+
+  /** Another run of the component holds a slot. */
+  #isTaken(request: MountRequest): boolean {
+    return !isListed(request) && this.#options.tree.runsOf(request.path).some(({ state }) => state === 'granted');
   }
 
   #make(number: RunNumber, request: MountRequest, update: OpenUpdate, parent: LiveRun | undefined): LiveRun {

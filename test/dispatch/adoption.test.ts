@@ -1,6 +1,6 @@
 // What a new operator takes over from its runners, where the simulation once failed: B1 to B6, with reports that the test writes.
 import { expect, test } from 'vitest';
-import { EMPTY_REPORT, type RunnerReport, type RunOrder } from '../../runner/protocol/index.ts';
+import { EMPTY_REPORT, NO_COUNTS, type RunnerReport, type RunOrder } from '../../runner/protocol/index.ts';
 import { ScriptedRunner } from '../support/scripted-runner.ts';
 import { World } from './world.ts';
 
@@ -40,6 +40,47 @@ test('a run that executes is taken over, though another update waits for its com
     expect.arrayContaining(['executing', 'following']),
   );
   world.dispatcher.audit();
+});
+
+const MOUNT = { mount: 1, path: 'docs/a', kind: 'item', source: 'docs', version: '1' } as const;
+
+test('B7: a mount of which the parent does not know that it started is not executed twice, and the parent hears of it', () => {
+  const world = new World({ epoch: 2 });
+  world.dispatcher.openSource({ name: 'docs' });
+  for (const name of ['a', 'b', 'c']) world.dispatcher.expectRunner(name, 1);
+  const root = join(world, 'a', { order: ROOT, mounts: [{ request: MOUNT, isStarted: false }] });
+  expect(root.orders, 'it may execute elsewhere').toEqual([]);
+  const item = join(world, 'b', { order: ITEM, mounts: [] });
+  expect(item.cancels).toEqual(new Map());
+  expect(item.tokens.get(2)).toEqual({ epoch: 2, run: 2, attempt: 1 });
+  expect(root.mountsStarted).toEqual(['1/1']);
+  world.do(() => item.uplink.exited(2, { kind: 'done', counts: NO_COUNTS }));
+  expect(root.mountsEnded.get('1/1')?.kind).toBe('done');
+  world.dispatcher.audit();
+});
+
+test('B7: if it executes nowhere it starts when everybody has reported', () => {
+  const world = new World({ epoch: 2 });
+  world.dispatcher.openSource({ name: 'docs' });
+  for (const name of ['a', 'b']) world.dispatcher.expectRunner(name, 1);
+  const root = join(world, 'a', { order: ROOT, mounts: [{ request: MOUNT, isStarted: false }] });
+  expect(root.orders).toEqual([]);
+  world.do(() => world.dispatcher.unexpectRunner('b'));
+  expect(root.paths()).toEqual(['docs/a']);
+});
+
+test('B7: it waits for ten seconds at the most, and what new runs mount does not wait', () => {
+  const world = new World({ epoch: 2 });
+  world.dispatcher.openSource({ name: 'docs' });
+  for (const name of ['a', 'b']) world.dispatcher.expectRunner(name, 1);
+  const root = join(world, 'a', { order: ROOT, mounts: [{ request: MOUNT, isStarted: false }] });
+  world.do(() => root.uplink.mount(1, { ...MOUNT, mount: 2, path: 'docs/b' }));
+  expect(root.paths()).toEqual(['docs/b']);
+  world.do(() => root.exit('docs/b'));
+  world.do(() => world.clock.advance(9_999));
+  expect(root.paths()).toEqual([]);
+  world.do(() => world.clock.advance(1));
+  expect(root.paths()).toEqual(['docs/a']);
 });
 
 function join(world: World, name: string, run: RunnerReport['runs'][number]): ScriptedRunner {
