@@ -3,7 +3,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { liveSourceSpec, type PipelineSpec, pipelineSpec } from '../crds/schema/index.ts';
-import { type Assembly, assemble, openingReason, type Part } from './assemble/index.ts';
+import { type Assembly, assemble, type OpeningReason, openingReason, type Part } from './assemble/index.ts';
 import { systemClock } from './clock.ts';
 import { Engine } from './execute/index.ts';
 import type { ReadSecret } from './secrets.ts';
@@ -16,6 +16,7 @@ import {
   specsText,
 } from './session/index.ts';
 import { type PushServer, PushSource, servePushes } from './sources/index.ts';
+import { holderText } from './state/index.ts';
 
 export interface RunnerProgramOptions {
   readonly identity: RunnerIdentity;
@@ -150,19 +151,21 @@ class Serving {
     this.#pending = undefined;
     if (this.#assembly !== undefined) return;
     this.#assembly = this.#assemble(specs);
+    const epoch = this.#epoch;
     this.#assembly.then(
-      (assembly) => this.#execute(assembly),
-      (error: unknown) => {
-        const why = error instanceof Error ? error.message : String(error);
-        this.#options.log(why);
-        this.#connection.session.abandon(why);
-        const reason = openingReason(error, this.#opening);
-        this.#fail(new RunnerFailed(reason === undefined ? why : `${reason}: ${why}`));
-      },
+      (assembly) => this.#execute(assembly, assembly.stores.epoch - epoch),
+      (error: unknown) =>
+        this.#cannotWork(error instanceof Error ? error.message : String(error), openingReason(error, this.#opening)),
     );
   }
 
-  #execute(assembly: Assembly): void {
+  #cannotWork(why: string, reason?: OpeningReason): void {
+    this.#options.log(why);
+    this.#connection.session.abandon(why);
+    this.#fail(new RunnerFailed(reason === undefined ? why : `${reason}: ${why}`));
+  }
+
+  #execute(assembly: Assembly, epochShift: number): void {
     const { stores, plan, sources, hide, forget } = assembly;
     const engine = new Engine({
       state: stores.state,
@@ -174,7 +177,7 @@ class Serving {
       forget,
     });
     engine.connect(this.#connection.session.uplink);
-    this.#engine.attach(engine);
+    this.#engine.attach(engine, epochShift);
     this.#door = this.#takePushes(assembly);
   }
 
@@ -210,6 +213,7 @@ class Serving {
       secret,
       epoch: this.#epoch,
       ignoreClasses: false,
+      onLost: (holder) => this.#cannotWork(`${holderText(holder)} has taken over the state`, 'StateHeld'),
       opening: (part) => {
         this.#opening = part;
       },

@@ -1,4 +1,5 @@
-// A state that processes of several machines can reach: one of them works on it at a time, and the others say what they wait for, or who has it.
+// A state that processes of several machines can reach: one of them works on it at a time, or an operator's runners do, and the others say what
+// they wait for, or who has it.
 import type { Clock } from '../../runner/clock.ts';
 import { type Holder, holderText, StateInUseError } from '../../runner/state/index.ts';
 import { CommandError } from '../exit.ts';
@@ -44,13 +45,16 @@ function tellWaiting(
 
 /** Another process has the state now; answers the words for it. */
 export function tellLost(pipeline: string, reporter: Reporter, holder: Holder | undefined): string {
-  const who = holder === undefined ? 'an operator' : holderText(holder);
+  const who = holder === undefined ? 'another process' : holderText(holder);
   reporter.event({ event: 'lost', pipeline, heldBy: holderJson(holder) });
   return `Pipeline ${pipeline}: ${who} has taken over its state, so this process stops`;
 }
 
-const holderJson = (holder: Holder | undefined) =>
-  holder === undefined ? null : { pid: holder.pid, host: holder.host, since: new Date(holder.sinceMs).toISOString() };
+const holderJson = (holder: Holder | undefined) => {
+  if (holder === undefined) return null;
+  const { pid, host, sinceMs, isRunner = false } = holder;
+  return { pid, host, since: new Date(sinceMs).toISOString(), isRunner };
+};
 
 async function pause({ clock, stopped }: Waiting, ms: number): Promise<void> {
   const passed = new Promise<'passed'>((resolve) => clock.after(ms, () => resolve('passed')));

@@ -1,5 +1,5 @@
 export { type Folders, stateFile } from './names.ts';
-export { openingReason, type Part } from './opening.ts';
+export { type OpeningReason, openingReason, type Part } from './opening.ts';
 export {
   type AssembleOptions,
   type Assembly,

@@ -5,11 +5,13 @@ import { toRunError } from '../execute/index.ts';
 /** What was being opened. */
 export type Part = 'state' | 'target';
 
+export type OpeningReason = 'StateHeld' | 'StateUnreachable' | 'TargetRefused' | 'TargetUnreachable';
+
 /** Of Postgres: who may log in, whether the database is there, what may be done in it. */
 const REFUSED_SQL = /^(28...|3D000|42501)$/;
 
 /** Undefined: none of the documented reasons says it. */
-export function openingReason(error: unknown, part: Part | undefined): string | undefined {
+export function openingReason(error: unknown, part: Part | undefined): OpeningReason | undefined {
   const { name, code } = (error instanceof Error ? error : {}) as { readonly name?: string; readonly code?: unknown };
   if (name === 'TargetRefused') return 'TargetRefused';
   if (name === 'StateInUseError') return 'StateHeld';

@@ -496,8 +496,9 @@ export interface UpdateRecord {
  */
 export interface StateStore {
   /**
-   * Refuses a second writer with a message that names the first (SQLite); claims the epoch (both): older epochs are fenced from now on.
-   * `next`: one more than the newest that the store saw, for a process that has no leader above it. Answers the epoch.
+   * Refuses whoever may not work beside those that do, with a message that names one of them; claims the epoch: older epochs are fenced from now
+   * on. `next`: one more than the newest that the store saw, for a process that has no leader above it. Answers the epoch that tokens must carry:
+   * a leader's may be shifted, when the store has seen greater ones than it knows of. Tokens of later leaders are shifted by as much.
    */
   open(epoch: number | 'next'): Promise<number>;
   close(): Promise<void>;

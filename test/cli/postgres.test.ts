@@ -83,7 +83,7 @@ describe.skipIf(postgres === undefined)('on Postgres', () => {
 
     // As a machine that falls asleep: it renews nothing, its lease ends, and it wakes up when another one has the state.
     watching.process.kill('SIGSTOP');
-    await asked(url, "UPDATE state_of_taken.holders SET renewed = renewed - interval '1 minute'");
+    await asked(url, "UPDATE state_of_taken.tenures SET renewed = renewed - interval '1 minute'");
     const taking = there.start('dev', '-f', 'pipeline.yaml', '--watch');
     await taking.sees(/files: Succeeded/);
     watching.process.kill('SIGCONT');

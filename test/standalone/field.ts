@@ -87,6 +87,11 @@ export class StandaloneField {
     ]);
   }
 
+  /** The same objects without an operator. */
+  dev(...args: string[]): RunningCommand {
+    return this.#start(['dev', '-f', 'fairlead.yaml', ...args]);
+  }
+
   #start(args: readonly string[]): RunningCommand {
     const started = startCommand(args, { cwd: this.folder, env: this.#environment });
     this.#started.push(started);

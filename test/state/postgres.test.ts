@@ -5,7 +5,7 @@ import type { StateStore } from '../../runner/execute/index.ts';
 import { PostgresState } from '../../runner/state/index.ts';
 import { testPostgres } from '../support/postgres.ts';
 import { listed, replaced, token, work } from './build.ts';
-import { stateContract } from './contract.ts';
+import { stateContract } from './contract/index.ts';
 import { killWhileCommitting } from './processes/start.ts';
 
 /** More with FAIRLEAD_TEST_KILLS. */

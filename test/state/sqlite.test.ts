@@ -9,7 +9,7 @@ import { SqliteTarget } from '../../runner/targets/index.ts';
 import { temporaryFolder } from '../support/temporary.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { listed, replaced } from './build.ts';
-import { stateContract } from './contract.ts';
+import { stateContract } from './contract/index.ts';
 import { KEYS, rowsIn } from './processes/generations.ts';
 import { killWhileCommitting, start } from './processes/start.ts';
 

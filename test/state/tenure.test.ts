@@ -1,5 +1,5 @@
-// N1 to N3: a shared state that no operator leads is worked on by one process at a time. Stores of one test process stand for those of several
-// machines: who holds the state is written into its table, where a test makes it another machine, or a time that has passed.
+// N1, N2, P1 to P3: a shared state is worked on by one process without an operator at a time, or by the runners of operators. Stores of one test
+// process stand for those of several machines: who works is written into a table, where a test makes it another machine, or a time that has passed.
 import { hostname } from 'node:os';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -10,7 +10,7 @@ import { replaced } from './build.ts';
 
 const postgres = await testPostgres('who works on a shared state');
 
-describe.skipIf(postgres === undefined)('a shared state without an operator', () => {
+describe.skipIf(postgres === undefined)('who works on a shared state', () => {
   const url = postgres?.url ?? '';
   const client = new pg.Client({ connectionString: url });
   beforeAll(() => client.connect());
@@ -31,15 +31,15 @@ describe.skipIf(postgres === undefined)('a shared state without an operator', ()
     return state;
   }
 
-  const refusalOf = async (state: PostgresState): Promise<StateInUseError> => {
-    const error = await state.open('next').catch((reason: unknown) => reason);
+  const refusalOf = async (state: PostgresState, epoch: number | 'next' = 'next'): Promise<StateInUseError> => {
+    const error = await state.open(epoch).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(StateInUseError);
     return error as StateInUseError;
   };
 
   const setHolder = (values: string): Promise<unknown> =>
     client.query(
-      `UPDATE fairlead.holders SET ${values} WHERE number = (SELECT number FROM fairlead.states WHERE pipeline = $1)`,
+      `UPDATE fairlead.tenures SET ${values} WHERE number = (SELECT number FROM fairlead.states WHERE pipeline = $1)`,
       [pipeline],
     );
 
@@ -96,13 +96,53 @@ describe.skipIf(postgres === undefined)('a shared state without an operator', ()
     expect((await first.commit([replaced('late')]))[0]).toEqual({ kind: 'fenced', by: 'epoch' });
   });
 
-  test('N3: an operator takes the state at once, and who worked without one is told', async () => {
+  test("N1: while an operator's runners work, others of them are let in, and a process without an operator is told what to do", async () => {
+    const runner = makeStore();
+    await runner.open(7);
+    expect(await makeStore().open(7)).toBe(7);
+    const { message, holder, lease } = await refusalOf(makeStore());
+    expect(message).toContain(`an operator's runner, process ${process.pid} on ${hostname()}`);
+    expect(message).toContain('spec.suspend');
+    expect(holder).toMatchObject({ isRunner: true });
+    expect(lease?.endsInMs).toBeGreaterThan(0);
+    expect((await runner.commit([replaced('a', { token: { epoch: 7, run: 1, attempt: 1 } })]))[0]?.kind).toBe(
+      'committed',
+    );
+  });
+
+  test('N1, P1: a runner waits for a process without an operator; what it writes then is newer than what that one wrote', async () => {
+    const alone = makeStore();
+    await alone.open('next');
+    expect((await refusalOf(makeStore(), 1)).message).toContain(`in use by process ${process.pid}`);
+    await alone.commit([replaced('a', { token: { epoch: 1, run: 9, attempt: 1 } })]);
+    await alone.close();
+    const runner = makeStore();
+    expect(await runner.open(1)).toBe(2);
+    const [record] = await runner.components(['docs/a']);
+    const again = replaced('a', { token: { epoch: 2, run: 1, attempt: 1 }, base: record!.token });
+    expect(await runner.commit([again])).toEqual([{ kind: 'committed' }]);
+  });
+
+  test('P3: a leader who was replaced opens nothing while runners of the newer one work', async () => {
+    const newer = makeStore();
+    await newer.open(8);
+    expect((await refusalOf(makeStore(), 7)).holder).toMatchObject({ isRunner: true });
+    await newer.close();
+    expect(await makeStore().open(7)).toBe(9);
+    expect(await makeStore().open(8)).toBe(10);
+  });
+
+  test('N2: runners whose leases ended, and after whom another process was let in, are told', async () => {
     const told = Promise.withResolvers<Holder | undefined>();
-    await makeStore(told.resolve).open('next');
-    const operator = new PostgresState({ url, schema: 'fairlead', pipeline });
-    expect(await operator.open(7)).toBe(7);
+    const runner = makeStore(told.resolve);
+    await runner.open(7);
+    await setHolder("renewed = renewed - interval '1 minute'");
+    await makeStore().open('next');
     clock.advance(5_000);
-    expect(await told.promise).toBeUndefined();
-    await operator.close();
+    expect(await told.promise).toMatchObject({ pid: process.pid, isRunner: false });
+    expect((await runner.commit([replaced('late', { token: { epoch: 7, run: 1, attempt: 1 } })]))[0]).toEqual({
+      kind: 'fenced',
+      by: 'epoch',
+    });
   });
 });

@@ -26,7 +26,7 @@ export interface StatePlace {
 /** Finds the Pipeline's tables or makes them; refuses those of a newer version. */
 export async function prepareTables(database: Postgres, place: StatePlace): Promise<StateTables> {
   const found = await findTables(database, place);
-  if (found !== undefined && (await exists(database, `${place.schema}.holders`))) return found;
+  if (found !== undefined && (await exists(database, `${place.schema}.tenures`))) return found;
   await database.transact(async (connection) => {
     await connection.run('SELECT pg_advisory_xact_lock($1)', [MAKING_LOCK]);
     await connection.run(`CREATE SCHEMA IF NOT EXISTS ${place.schema}`);
@@ -75,7 +75,7 @@ export async function dropTables(connection: Queryable, tables: StateTables): Pr
   await connection.run(`DELETE FROM ${tables.schema}.states WHERE number = $1`, [tables.number]);
 }
 
-/** What stands once for all Pipelines of a schema: their states, and which process works on one (`tenure.ts`). */
+/** What stands once for all Pipelines of a schema: their states, and which processes work on them (`tenure.ts`). */
 const listsOf = (schema: string): string[] => [
   `CREATE TABLE IF NOT EXISTS ${schema}.states(
     number serial PRIMARY KEY,
@@ -84,11 +84,13 @@ const listsOf = (schema: string): string[] => [
     state_id uuid NOT NULL DEFAULT gen_random_uuid(),
     epoch bigint NOT NULL DEFAULT 0
   )`,
-  `CREATE TABLE IF NOT EXISTS ${schema}.holders(
-    number int PRIMARY KEY REFERENCES ${schema}.states ON DELETE CASCADE,
-    epoch bigint NOT NULL,
+  `ALTER TABLE ${schema}.states ADD COLUMN IF NOT EXISTS shift bigint`,
+  `CREATE TABLE IF NOT EXISTS ${schema}.tenures(
+    id bigserial PRIMARY KEY,
+    number int NOT NULL REFERENCES ${schema}.states ON DELETE CASCADE,
     pid int NOT NULL,
     host text NOT NULL,
+    is_runner boolean NOT NULL,
     since timestamptz NOT NULL DEFAULT clock_timestamp(),
     renewed timestamptz NOT NULL DEFAULT clock_timestamp()
   )`,

@@ -23,6 +23,7 @@ import type {
   WorkEntry,
 } from '../../execute/index.ts';
 import type { Census, Json } from '../../protocol/index.ts';
+import { claimed, type Epochs } from '../epochs.ts';
 import { keySegment, sourcePath } from '../names.ts';
 import { UPDATES_MAX } from '../records.ts';
 import { TICK_MS } from '../ticks.ts';
@@ -45,7 +46,7 @@ export interface PostgresStateOptions {
   /** For commands that only look: makes nothing and claims no epoch. */
   readonly readOnly?: boolean;
   readonly connectionsMax?: number;
-  /** Where no operator leads: `open('next')` takes the state for this process alone. Absent: whoever opens it next just takes it. */
+  /** This process says that it works on the state, and is refused where others do (`tenure.ts`). Absent: whoever opens it next just takes it. */
   readonly tenure?: TenureOptions;
 }
 
@@ -74,7 +75,7 @@ export class PostgresState implements StateStore {
     try {
       this.#tables = await this.#findTables(database);
       for (const lodger of this.#lodgers.values()) lodger.lodge(database);
-      return this.#options.readOnly ? await this.#seenEpoch(database) : await this.#claim(epoch);
+      return this.#options.readOnly ? (await this.#seenEpochs(database)).epoch : await this.#claim(epoch);
     } catch (error) {
       await this.close();
       throw error;
@@ -91,33 +92,37 @@ export class PostgresState implements StateStore {
     );
   }
 
-  async #seenEpoch(on: Queryable): Promise<number> {
+  async #seenEpochs(on: Queryable): Promise<Epochs> {
     const { schema, number } = this.#stateTables();
-    const [row] = await on.rows<[number]>(`SELECT epoch FROM ${schema}.states WHERE number = $1`, [number]);
-    return row?.[0] ?? 0;
+    const [row] = await on.rows<[number, number | null]>(
+      `SELECT epoch, shift FROM ${schema}.states WHERE number = $1`,
+      [number],
+    );
+    const [epoch, shift] = row ?? [0, null];
+    return { epoch, ...(shift !== null && { shift }) };
   }
 
   async #claim(wanted: number | 'next'): Promise<number> {
-    const tables = this.#stateTables();
-    const tenure = wanted === 'next' ? this.#options.tenure : undefined;
-    const epoch = await this.#open().transact((on) => this.#claimIn(on, wanted, tenure !== undefined));
-    if (tenure !== undefined) this.#tenure = new Tenure(this.#open(), tables, epoch, tenure);
-    return epoch;
+    const { tenure } = this.#options;
+    const { epochs, id } = await this.#open().transact((on) => this.#claimIn(on, wanted));
+    if (tenure !== undefined && id !== undefined)
+      this.#tenure = new Tenure(this.#open(), this.#stateTables(), id, tenure);
+    return epochs.epoch;
   }
 
-  async #claimIn(on: Queryable, wanted: number | 'next', isTenant: boolean): Promise<number> {
+  async #claimIn(on: Queryable, wanted: number | 'next'): Promise<{ readonly epochs: Epochs; readonly id?: number }> {
     const tables = this.#stateTables();
     const { schema, number } = tables;
-    const { pipeline } = this.#options;
     await on.run('SELECT pg_advisory_xact_lock($1, $2)', [EPOCH_LOCK, number]);
-    const seen = await this.#seenEpoch(on);
-    const epoch = wanted === 'next' ? seen + 1 : wanted;
-    if (epoch < seen)
-      throw new Error(`epoch ${epoch} is over: epoch ${seen} has opened the state of ${pipeline} since`);
-    if (isTenant) await Tenure.take(on, tables, `of Pipeline ${pipeline} in ${this.#open().place}`, epoch);
-    else await Tenure.clear(on, tables);
-    await on.run(`UPDATE ${schema}.states SET epoch = $1 WHERE number = $2`, [epoch, number]);
-    return epoch;
+    const seen = await this.#seenEpochs(on);
+    const state = `of Pipeline ${this.#options.pipeline} in ${this.#open().place}`;
+    const taken =
+      this.#options.tenure === undefined
+        ? { epochs: claimed(wanted, seen, true)! }
+        : await Tenure.take(on, tables, state, { wanted, seen });
+    const { epoch, shift = null } = taken.epochs;
+    await on.run(`UPDATE ${schema}.states SET epoch = $1, shift = $2 WHERE number = $3`, [epoch, shift, number]);
+    return taken;
   }
 
   async close(): Promise<void> {

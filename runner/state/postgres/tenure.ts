@@ -1,65 +1,75 @@
-// Who works on a shared state that no operator leads: one process at a time, by a lease that it renews. Fencing by epochs keeps rows right without
-// it; the lease keeps two people from taking the state from each other without a word.
-//   N1. As long as a lease runs no other process is let in. One that ends gives it back, and one of this machine that is gone has none.
-//   N2. A process that could not renew its lease in time, and finds another in its place, is told so once; its commits were fenced by then.
-//   N3. An operator asks nobody: it leads, and who worked without one is told so.
+// Who works on a shared state: one process without an operator, or the runners of operators. Fencing by epochs keeps rows right without it; these
+// leases keep people from taking a state from each other without a word.
+//   N1. As long as a lease runs, no process without an operator is let in; nor is a runner while it is that of such a process. One that ends gives
+//       its lease back, and one of this machine that is gone has none.
+//   N2. A process that could not renew its lease in time, and finds it gone because another one was let in, is told so once; its commits were fenced by then.
 import type { Clock } from '../../clock.ts';
 import type { Postgres, Queryable } from '../../database/index.ts';
+import { claimed, type Epochs } from '../epochs.ts';
 import { type Holder, mayLive, myself, StateInUseError } from '../holder.ts';
 import type { StateTables } from './schema.ts';
 
 const LEASE_MS = 15_000;
 const RENEW_EVERY_MS = 5_000;
+/** Leases of runners that were killed are looked at no more after this time, and forgotten. */
+const FORGOTTEN_AFTER = "interval '1 day'";
 
 export interface TenureOptions {
   readonly clock: Clock;
-  /** Who has the state now; undefined: an operator, or nobody any more. */
+  /** Who has the state now; undefined: nobody any more. */
   readonly onLost: (holder: Holder | undefined) => void;
 }
 
-type Row = [pid: number, host: string, sinceMs: number, endsAtMs: number, nowMs: number];
+type Row = [pid: number, host: string, isRunner: boolean, sinceMs: number, endsAtMs: number, nowMs: number];
 
 export class Tenure {
   readonly #database: Postgres;
   readonly #tables: StateTables;
-  readonly #epoch: number;
+  readonly #id: number;
   readonly #options: TenureOptions;
   #stop: () => void = () => {};
   #isOver = false;
 
   /** Keeps a lease that was taken in a transaction that is committed now. */
-  constructor(database: Postgres, tables: StateTables, epoch: number, options: TenureOptions) {
+  constructor(database: Postgres, tables: StateTables, id: number, options: TenureOptions) {
     this.#database = database;
     this.#tables = tables;
-    this.#epoch = epoch;
+    this.#id = id;
     this.#options = options;
     this.#renewLater();
   }
 
-  /** Inside the transaction that claims the epoch. Throws StateInUseError (N1). */
-  static async take(on: Queryable, { schema, number }: StateTables, state: string, epoch: number): Promise<void> {
-    const [row] = await on.rows<Row>(holderOf(schema), [number]);
-    if (row !== undefined) refuseWhileHeld(row, state);
+  /** Inside the transaction that claims the epoch. Throws StateInUseError (N1, P3); answers the lease and the epochs from now on. */
+  static async take(
+    on: Queryable,
+    { schema, number }: StateTables,
+    state: string,
+    { wanted, seen }: { readonly wanted: number | 'next'; readonly seen: Epochs },
+  ): Promise<{ readonly id: number; readonly epochs: Epochs }> {
+    const isRunner = wanted !== 'next';
+    const rows = await on.rows<Row>(holdersOf(schema), [number]);
+    const running = rows.filter(isRunning);
+    const inTheWay = running.find((row) => !isRunner || !holderIn(row).isRunner);
+    if (inTheWay !== undefined) throw refusal(state, inTheWay);
+    const epochs = claimed(wanted, seen, running.length === 0);
+    if (epochs === undefined) throw refusal(state, running[0]!);
+    const followsOthers = isRunner && epochs.shift === seen.shift;
+    const isOver = followsOthers ? `NOT is_runner OR renewed < clock_timestamp() - ${FORGOTTEN_AFTER}` : 'true';
+    await on.run(`DELETE FROM ${schema}.tenures WHERE number = $1 AND (${isOver})`, [number]);
     const { pid, host } = myself(0);
-    await on.run(
-      `INSERT INTO ${schema}.holders(number, epoch, pid, host) VALUES ($1, $2, $3, $4) ON CONFLICT (number) DO UPDATE
-       SET epoch = excluded.epoch, pid = excluded.pid, host = excluded.host, since = clock_timestamp(), renewed = clock_timestamp()`,
-      [number, epoch, pid, host],
+    const [inserted] = await on.rows<[number]>(
+      `INSERT INTO ${schema}.tenures(number, pid, host, is_runner) VALUES ($1, $2, $3, $4) RETURNING id`,
+      [number, pid, host, isRunner],
     );
-  }
-
-  /** Whoever leads works on the state from now on (N3). */
-  static async clear(on: Queryable, { schema, number }: StateTables): Promise<void> {
-    await on.run(`DELETE FROM ${schema}.holders WHERE number = $1`, [number]);
+    return { id: inserted![0], epochs };
   }
 
   /** Gives the lease back. */
   async end(): Promise<void> {
     this.#isOver = true;
     this.#stop();
-    const { schema, number } = this.#tables;
     await this.#database
-      .run(`DELETE FROM ${schema}.holders WHERE number = $1 AND epoch = $2`, [number, this.#epoch])
+      .run(`DELETE FROM ${this.#tables.schema}.tenures WHERE id = $1`, [this.#id])
       // A server that is away hears nothing: the lease ends by itself.
       .catch(() => 0);
   }
@@ -69,10 +79,9 @@ export class Tenure {
   }
 
   async #renew(): Promise<void> {
-    const { schema, number } = this.#tables;
     const renewing = this.#database.run(
-      `UPDATE ${schema}.holders SET renewed = clock_timestamp() WHERE number = $1 AND epoch = $2`,
-      [number, this.#epoch],
+      `UPDATE ${this.#tables.schema}.tenures SET renewed = clock_timestamp() WHERE id = $1`,
+      [this.#id],
     );
     // A server that is away for a while may still have the lease when it is back.
     const isLost = await renewing.then((kept) => kept === 0).catch(() => false);
@@ -84,21 +93,23 @@ export class Tenure {
   async #lost(): Promise<void> {
     this.#isOver = true;
     const { schema, number } = this.#tables;
-    const rows = await this.#database.rows<Row>(holderOf(schema), [number]).catch(() => []);
+    const rows = await this.#database.rows<Row>(holdersOf(schema), [number]).catch(() => []);
     this.#options.onLost(rows[0] && holderIn(rows[0]));
   }
 }
 
 const msOf = (time: string) => `extract(epoch FROM ${time})::float8 * 1000`;
 
-const holderOf = (schema: string) =>
-  `SELECT pid, host, ${msOf('since')}, ${msOf('renewed')} + ${LEASE_MS}, ${msOf('clock_timestamp()')} FROM ${schema}.holders WHERE number = $1`;
+/** The one that will hold it longest first. */
+const holdersOf = (schema: string) =>
+  `SELECT pid, host, is_runner, ${msOf('since')}, ${msOf('renewed')} + ${LEASE_MS}, ${msOf('clock_timestamp()')}
+   FROM ${schema}.tenures WHERE number = $1 ORDER BY renewed DESC`;
 
-const holderIn = ([pid, host, sinceMs]: Row): Holder => ({ pid, host, sinceMs });
+const holderIn = ([pid, host, isRunner, sinceMs]: Row): Holder => ({ pid, host, sinceMs, isRunner });
 
-function refuseWhileHeld(row: Row, state: string): void {
-  const [, , , endsAtMs, nowMs] = row;
-  const holder = holderIn(row);
-  if (endsAtMs <= nowMs || !mayLive(holder)) return;
-  throw new StateInUseError(state, holder, { endsAtMs, endsInMs: endsAtMs - nowMs });
+const isRunning = (row: Row): boolean => row[4] > row[5] && mayLive(holderIn(row));
+
+function refusal(state: string, row: Row): StateInUseError {
+  const [, , , , endsAtMs, nowMs] = row;
+  return new StateInUseError(state, holderIn(row), { endsAtMs, endsInMs: endsAtMs - nowMs });
 }

@@ -35,8 +35,8 @@ export class WriterLock {
 }
 
 /** Writes the holder's name into the state, for those that are refused. */
-export function signAsHolder(database: Sqlite, nowMs: number): void {
-  setMeta(database, 'holder', JSON.stringify(myself(nowMs)));
+export function signAsHolder(database: Sqlite, nowMs: number, isRunner: boolean): void {
+  setMeta(database, 'holder', JSON.stringify(myself(nowMs, isRunner)));
 }
 
 /** The holder as it signed; undefined while it has not, when the last name is that of a process that is gone. */

@@ -24,6 +24,7 @@ import type {
   WorkEntry,
 } from '../../execute/index.ts';
 import { type Census, itemPath, type Json } from '../../protocol/index.ts';
+import { claimed, type Epochs } from '../epochs.ts';
 import { segmentKey, sourcePath, splitPath } from '../names.ts';
 import { STATUSES } from '../records.ts';
 import { Ticks } from '../ticks.ts';
@@ -75,7 +76,7 @@ export class SqliteState implements StateStore {
     if (!this.#options.readOnly) this.#lock = WriterLock.take(this.#options.file);
     try {
       this.#parts = this.#openParts();
-      this.#epoch = this.#options.readOnly ? this.#seenEpoch() : this.#claim(epoch);
+      this.#epoch = this.#options.readOnly ? this.#seenEpochs().epoch : this.#claim(epoch);
       return this.#epoch;
     } catch (error) {
       await this.close();
@@ -107,20 +108,21 @@ export class SqliteState implements StateStore {
     }
   }
 
-  #seenEpoch(): number {
-    return Number(getMeta(this.#open().database, 'epoch') ?? 0);
+  #seenEpochs(): Epochs {
+    const { database } = this.#open();
+    const shift = getMeta(database, 'shift') ?? '';
+    return { epoch: Number(getMeta(database, 'epoch') ?? 0), ...(shift !== '' && { shift: Number(shift) }) };
   }
 
   #claim(wanted: number | 'next'): number {
     const { database, work } = this.#open();
     return database.transact(() => {
-      const seen = this.#seenEpoch();
-      const epoch = wanted === 'next' ? seen + 1 : wanted;
-      if (epoch < seen)
-        throw new Error(`epoch ${epoch} is over: epoch ${seen} has opened the state ${this.#options.file} since`);
+      // S3: nobody else works on it.
+      const { epoch, shift = '' } = claimed(wanted, this.#seenEpochs(), true)!;
       setMeta(database, 'epoch', epoch);
+      setMeta(database, 'shift', shift);
       this.#ticks = new Ticks(this.#options.clock, Number(getMeta(database, 'closedAtMs') ?? 0));
-      signAsHolder(database, this.#options.clock.nowMs());
+      signAsHolder(database, this.#options.clock.nowMs(), wanted !== 'next');
       work.sweepOwners();
       return epoch;
     });
