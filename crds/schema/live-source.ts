@@ -27,7 +27,11 @@ const deleteGuard = object(
       0,
       100,
     ).default(50),
-    minItems: int('Deletes up to this number never stop a cycle. Default 20.', 0, 1_000_000_000).default(20),
+    minItems: int(
+      'Deletes up to this number never stop a cycle. In mode Watch as many are done as they are seen, from one cycle to the next; a cycle does the others. Default 20.',
+      0,
+      1_000_000_000,
+    ).default(20),
   },
 ).default({ maxPercent: 50, minItems: 20 });
 

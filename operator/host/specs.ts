@@ -41,7 +41,13 @@ export function scheduleOf(spec: LiveSourceSpec): Schedule | undefined {
 
 export function triggerSettings(spec: LiveSourceSpec, isPipelineSuspended: boolean): SourceTriggerSettings {
   const schedule = scheduleOf(spec);
-  return { mode: spec.mode, suspend: spec.suspend || isPipelineSuspended, ...(schedule !== undefined && { schedule }) };
+  const { maxPercent, minItems } = spec.deleteGuard;
+  return {
+    mode: spec.mode,
+    suspend: spec.suspend || isPipelineSuspended,
+    ...(schedule !== undefined && { schedule }),
+    ...(maxPercent < 100 && { watchedDeletesMax: minItems }),
+  };
 }
 
 /** Class of runner that runs without one are counted for: the one with the fewest cards, the first of those. */

@@ -8,6 +8,7 @@
 //       What came meanwhile opens one cycle afterwards.
 import type { Cause, UpdateEnding, UpdateObserver, UpdateView } from '../dispatch/index.ts';
 import type { UpdateDoor } from './ports.ts';
+import type { WatchedDeletes } from './watched-deletes.ts';
 
 /** What somebody wants of the next cycle. */
 export interface CycleWish {
@@ -46,15 +47,23 @@ export class Cycles {
   readonly #door: UpdateDoor;
   readonly #source: string;
   readonly #observer: CycleObserver;
+  readonly #deletes: WatchedDeletes | undefined;
   readonly #open = new Set<string>();
   #listing: string | undefined;
   #pending: CycleWish | undefined;
   readonly #shutBy = new Set<ShutReason>();
 
-  constructor(options: { readonly door: UpdateDoor; readonly source: string; readonly observer?: CycleObserver }) {
+  constructor(options: {
+    readonly door: UpdateDoor;
+    readonly source: string;
+    /** What the guard of a cycle counts beside what it finds missing. */
+    readonly deletes?: WatchedDeletes;
+    readonly observer?: CycleObserver;
+  }) {
     this.#door = options.door;
     this.#source = options.source;
     this.#observer = options.observer ?? {};
+    this.#deletes = options.deletes;
   }
 
   /** Opens a cycle now, or joins the wish into the next one. */
@@ -104,13 +113,20 @@ export class Cycles {
     if (wish === undefined || this.#shutBy.size > 0) return;
     if (this.#listing !== undefined || this.#open.size >= OPEN_CYCLES_MAX) return;
     this.#pending = undefined;
-    const update = this.#door.startUpdate({ kind: 'cycle', source: this.#source, ...wish, observer: this.#watch() });
+    const deletedBefore = this.#deletes?.done ?? 0;
+    const update = this.#door.startUpdate({
+      kind: 'cycle',
+      source: this.#source,
+      ...wish,
+      ...(deletedBefore > 0 && { input: { deletedBefore } }),
+      observer: this.#watch(deletedBefore),
+    });
     this.#listing = update.name;
     this.#open.add(update.name);
     this.#observer.opened?.(update);
   }
 
-  #watch(): UpdateObserver {
+  #watch(deletedBefore = 0): UpdateObserver {
     return {
       started: (update) => this.#observer.started?.(update),
       progress: (update) => {
@@ -120,6 +136,7 @@ export class Cycles {
       ended: (update, ending) => {
         this.#open.delete(update.name);
         this.#listed(update);
+        this.#deletes?.cycleEnded(ending, deletedBefore);
         this.#observer.ended?.(update, ending);
         this.#openNext();
       },

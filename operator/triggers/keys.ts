@@ -7,6 +7,10 @@
 import type { SourceChange } from '../../runner/protocol/index.ts';
 import type { Cause, UpdateEnding, UpdateObserver, UpdateView } from '../dispatch/index.ts';
 import type { UpdateDoor } from './ports.ts';
+import type { WatchedDeletes } from './watched-deletes.ts';
+
+/** Trigger of updates that a watcher is the cause of. */
+export const WATCH = 'watch';
 
 /** Open per-key updates of one source beyond which a cycle is cheaper: a cycle compares 100,000 items a second, an update is a branch. */
 export const KEY_UPDATES_MAX = 1_000;
@@ -32,6 +36,7 @@ export class KeyUpdates {
   readonly #source: string;
   readonly #observer: KeyObserver;
   readonly #overflow: () => void;
+  readonly #deletes: WatchedDeletes;
   /** Names of all open updates. */
   readonly #open = new Set<string>();
   /** The newest open update of each key. */
@@ -42,23 +47,30 @@ export class KeyUpdates {
     readonly source: string;
     /** Called for changes that are not taken: a full cycle is due. */
     readonly overflow: () => void;
+    readonly deletes: WatchedDeletes;
     readonly observer?: KeyObserver;
   }) {
     this.#door = options.door;
     this.#source = options.source;
     this.#overflow = options.overflow;
+    this.#deletes = options.deletes;
     this.#observer = options.observer ?? {};
   }
 
   changed(change: SourceChange, trigger: string): void {
     const newest = this.#newest.get(change.key);
     const cause = causeOf(change, trigger);
+    const isWatchedDelete = change.kind === 'removed' && trigger === WATCH;
     if (newest !== undefined && newest.startedAtMs === undefined) {
       this.#door.joinUpdate?.(newest.name, cause);
       return;
     }
     if (this.#open.size >= KEY_UPDATES_MAX) {
       this.#overflow();
+      return;
+    }
+    if (isWatchedDelete && this.#deletes.leavesToCycle()) {
+      this.#lookIfDue();
       return;
     }
     const update = this.#door.startUpdate({
@@ -75,6 +87,11 @@ export class KeyUpdates {
     });
     this.#newest.set(change.key, update);
     this.#open.add(update.name);
+    if (isWatchedDelete) this.#deletes.opened(update.name);
+  }
+
+  #lookIfDue(): void {
+    if (this.#deletes.takeDueCycle()) this.#overflow();
   }
 
   /** An update that an earlier operator opened goes on; the answer is to follow it. */
@@ -91,6 +108,8 @@ export class KeyUpdates {
   #ended(key: string, update: UpdateView, ending: UpdateEnding): void {
     if (this.#newest.get(key) === update) this.#newest.delete(key);
     this.#open.delete(update.name);
+    if (update.trigger === WATCH) this.#deletes.ended(update.name, ending);
+    this.#lookIfDue();
     this.#observer.ended?.(update, ending);
   }
 }

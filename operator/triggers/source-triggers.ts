@@ -4,9 +4,10 @@ import type { SourceChange } from '../../runner/protocol/index.ts';
 import type { CancelTimer, Clock } from '../clock.ts';
 import type { UpdateEnding, UpdateObserver, UpdateView } from '../dispatch/index.ts';
 import { Cycles, type CycleWish } from './cycles.ts';
-import { causeOf, KeyUpdates } from './keys.ts';
+import { causeOf, KeyUpdates, WATCH } from './keys.ts';
 import type { UpdateDoor } from './ports.ts';
 import { type Schedule, ScheduleTimer } from './schedule.ts';
+import { WatchedDeletes } from './watched-deletes.ts';
 
 export interface SourceTriggerSettings {
   /** `Refresh`: cycles on the schedule. `Watch`: per-key updates as changes arrive; the schedule is the net under the events. */
@@ -14,6 +15,8 @@ export interface SourceTriggerSettings {
   /** Absent: cycles only when something else triggers them. */
   readonly schedule?: Schedule;
   readonly suspend?: boolean;
+  /** Deletes that a watcher sees and that need no look at the whole source (T9). Absent: any number. */
+  readonly watchedDeletesMax?: number;
 }
 
 /** Told about the updates of one source. */
@@ -49,10 +52,12 @@ export class SourceTriggers {
     this.source = source;
     this.#clock = clock;
     this.#settings = settings;
+    const deletes = new WatchedDeletes(() => this.#settings.watchedDeletesMax ?? Number.POSITIVE_INFINITY);
     this.#timer = new ScheduleTimer(clock, () => this.want({ trigger: this.#settings.schedule?.kind ?? 'interval' }));
     this.cycles = new Cycles({
       door,
       source,
+      deletes,
       observer: {
         ...observer,
         opened: (update) => {
@@ -65,7 +70,7 @@ export class SourceTriggers {
         },
       },
     });
-    this.keys = new KeyUpdates({ door, source, observer, overflow: () => this.want({ trigger: 'watch' }) });
+    this.keys = new KeyUpdates({ door, source, deletes, observer, overflow: () => this.want({ trigger: WATCH }) });
   }
 
   /**
@@ -96,7 +101,7 @@ export class SourceTriggers {
   }
 
   /** What the watcher, or a push, saw. */
-  changed(changes: readonly SourceChange[], trigger = 'watch'): void {
+  changed(changes: readonly SourceChange[], trigger = WATCH): void {
     for (const change of changes) {
       if (change.kind === 'rescan' || this.#settings.suspend === true)
         this.want({ trigger, causes: [causeOf(change, trigger)] });

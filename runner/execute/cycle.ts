@@ -11,12 +11,12 @@ import type { Services } from './services.ts';
 import { executeUpdate } from './update.ts';
 import { Worker } from './worker.ts';
 
-export function executeCycle(run: Run, services: Services): Promise<RunOutcome> {
+export function executeCycle(run: Run, services: Services, deletedBefore: number): Promise<RunOutcome> {
   return executeUpdate(run, services, async (tally) => {
     const plan = sourcePlan(run, services);
     const worker = new Worker(run, services, tally, await adopt(run, services));
     await resumeLive(run, services, tally);
-    const { held, failure } = await list(new Listing(run, services, plan, tally, worker));
+    const { held, failure } = await list(new Listing(run, services, plan, tally, worker), deletedBefore);
     await worker.finish();
     await services.sweeper.sweep();
     if (failure !== undefined) return { kind: 'failed', counts: tally.counts, error: failure };
@@ -39,9 +39,9 @@ async function adopt(run: Run, { state }: Services): Promise<number> {
 }
 
 /** A listing that failed fails the cycle, after what it did find was processed. */
-async function list(listing: Listing): Promise<{ held?: HeldDeletes; failure?: RunError }> {
+async function list(listing: Listing, deletedBefore: number): Promise<{ held?: HeldDeletes; failure?: RunError }> {
   try {
-    const held = await listing.list();
+    const held = await listing.list(deletedBefore);
     return held === undefined ? {} : { held };
   } catch (thrown) {
     if (thrown instanceof Cancelled) throw thrown;

@@ -170,7 +170,7 @@ export class Engine implements Runner {
     const job = jobOf(run.order);
     switch (job.kind) {
       case 'cycle':
-        return executeCycle(run, services);
+        return executeCycle(run, services, job.deletedBefore);
       case 'pipeline':
         return executePipeline(run, services);
       case 'question':

@@ -2,7 +2,8 @@
 //
 //   I1. The work list says what is wanted: a run that finds its entry taken over by a newer update executes nothing.
 //   I2. Equal content under an equal fingerprint is unchanged: only the version token is recorded.
-//   I3. An item that turns out to be gone is removed by the same run.
+//   I3. An item that turns out to be gone is removed by a per-key update, of which there are few (T9). In a cycle or an update of the whole Pipeline
+//       it keeps its rows until a listing misses it: a source that is not there for a while would else lose everything, past the delete guard.
 //   I4. A failed item keeps its old rows; what was computed is kept for the next try.
 //   I5. An item that took down LOSSES_MAX runners is quarantined without being executed.
 import { type Counts, NO_COUNTS, type RunError, type RunOutcome } from '../protocol/index.ts';
@@ -186,7 +187,7 @@ export class ItemRun {
   async #work(component: CompiledComponent, wanted: Wanted): Promise<RunOutcome> {
     const place = this.#workplace(wanted);
     const read = await this.#read(place);
-    if (read === undefined) return this.#remove(wanted);
+    if (read === undefined) return await (this.#run.isRoot ? this.#remove(wanted) : this.#leave(wanted));
     if (this.#isUnchanged(wanted, read.contentHash)) return this.#touch(wanted, read.version);
     const produced = await this.#produce(component, place, wanted);
     const outcome = await this.#replace(wanted, read, produced, place.memo);
@@ -288,6 +289,13 @@ export class ItemRun {
       settles,
       isDrop: false,
     });
+  }
+
+  /** I3. */
+  async #leave(wanted: Wanted): Promise<RunOutcome> {
+    if (wanted.opened.item === undefined) return this.#remove(wanted);
+    await this.#services.state.dropWork(wanted.settles, [{ source: this.#source, key: this.#key }]);
+    return DONE_UNCHANGED;
   }
 
   #settle(wanted: Wanted, committed: RunOutcome, build: BuildCommit): Promise<RunOutcome> {

@@ -37,8 +37,10 @@ export type LiveInput = ModuleInput & {
 export type DropInput = { readonly drop: true };
 
 export type Job =
-  | { readonly kind: 'cycle' | 'pipeline' | 'watch' }
   | { readonly kind: 'question'; readonly question: Question }
+  | { readonly kind: 'pipeline' | 'watch' }
+  /** `deletedBefore`: items that per-key updates deleted since the last whole listing; its guard counts them too. */
+  | { readonly kind: 'cycle'; readonly deletedBefore: number }
   /** A component with all below it, or all of a source; `isWhole`: with the source that it is of. */
   | { readonly kind: 'drop'; readonly isWhole: boolean }
   /** `seenAtMs`: when a watcher or a push saw the change that the update is about. */
@@ -51,6 +53,8 @@ export type Job =
 export function jobOf(order: RunOrder): Job {
   const { kind, input } = order;
   switch (kind) {
+    case 'cycle':
+      return { kind, deletedBefore: numberIn(input, 'deletedBefore') ?? 0 };
     case 'item':
       return { kind, ...seenAt(input) };
     case 'delete':
@@ -75,8 +79,13 @@ const isItem = ({ source, key, path }: RunOrder): boolean =>
 const isDropInput = (input: Json | undefined): input is DropInput => isObject(input) && input.drop === true;
 
 function seenAt(input: Json | undefined): { readonly seenAtMs?: number } {
-  const seenAtMs = isObject(input) ? input.seenAtMs : undefined;
-  return typeof seenAtMs === 'number' ? { seenAtMs } : {};
+  const seenAtMs = numberIn(input, 'seenAtMs');
+  return seenAtMs === undefined ? {} : { seenAtMs };
+}
+
+function numberIn(input: Json | undefined, field: string): number | undefined {
+  const value = isObject(input) ? input[field] : undefined;
+  return typeof value === 'number' ? value : undefined;
 }
 
 function checked<Input>(

@@ -36,12 +36,12 @@ export class Listing {
     this.#worker = worker;
   }
 
-  /** Answers the deletes that wait for consent. Throws what the source threw. */
-  async list(): Promise<HeldDeletes | undefined> {
+  /** Answers the deletes that wait for consent; the guard counts those before it too. Throws what the source threw. */
+  async list(deletedBefore: number): Promise<HeldDeletes | undefined> {
     const { times } = this.#run;
     const end = await this.#services.listings.take(this.#source, this.#run.cancellation);
     try {
-      return await timed(times, 'list', this.#source, () => this.#list());
+      return await timed(times, 'list', this.#source, () => this.#list(deletedBefore));
     } finally {
       end();
       if (times !== undefined) this.#describe(times);
@@ -53,13 +53,14 @@ export class Listing {
     times.describe('list', { count: this.#listed, ...(revision === undefined ? {} : { detail: revision }) });
   }
 
-  async #list(): Promise<HeldDeletes | undefined> {
+  async #list(deletedBefore: number): Promise<HeldDeletes | undefined> {
     const { state } = this.#services;
     const { cancellation } = this.#run;
     const beganAtMs = await cancellation.race(state.nowMs());
     const before = await cancellation.race(state.extent(this.#source));
     await this.#compareAll(before);
-    const listing = { source: this.#source, seen: this.#seen, seenKnown: this.#seenKnown, before, beganAtMs };
+    const [source, seen, seenKnown] = [this.#source, this.#seen, this.#seenKnown];
+    const listing = { source, seen, seenKnown, before, beganAtMs, deletedBefore };
     const held = this.#run.order.allowDeletes === true ? undefined : await this.#held(listing);
     if (held === undefined) await this.#enterDeletes(listing);
     this.#tally.listingEnded();

@@ -1,7 +1,8 @@
 // Items that the state knows and a whole listing did not name (F1).
 //
 //   D1. An item that was seen after the listing began is not missing: its id is newer than the listing, or its record or work entry is.
-//   D2. More than the guard allows are not deleted without consent: it is found out before the first delete is entered.
+//   D2. More than the guard allows are not deleted without consent: it is found out before the first delete is entered. What per-key updates deleted
+//       since the last whole listing counts as if it were missing here.
 import type { HeldDeletes } from '../protocol/index.ts';
 import type { Bitmap } from './bitmap.ts';
 import type { Extent, SourcePlan, StateStore } from './ports.ts';
@@ -18,6 +19,8 @@ export interface WholeListing {
   readonly before: Extent;
   /** When it began, by the store's clock. */
   readonly beganAtMs: number;
+  /** Items that went since the last whole listing. */
+  readonly deletedBefore: number;
 }
 
 /** Keys of missing items, in pages. */
@@ -40,11 +43,13 @@ export async function heldDeletes(
   listing: WholeListing,
   guard: SourcePlan['deleteGuard'],
 ): Promise<HeldDeletes | undefined> {
-  const known = listing.before.items;
-  const isTooMany = (missing: number): boolean => missing > guard.minItems && missing * 100 > guard.maxPercent * known;
+  const { before, seenKnown, deletedBefore } = listing;
+  const known = before.items + deletedBefore;
+  const isTooMany = (missing: number): boolean =>
+    missing > deletedBefore && missing > guard.minItems && missing * 100 > guard.maxPercent * known;
   // At most so many can be missing; counting them one by one is for the rare listing where it matters.
-  if (!isTooMany(known - listing.seenKnown)) return undefined;
-  let missing = 0;
+  if (!isTooMany(known - seenKnown)) return undefined;
+  let missing = deletedBefore;
   for await (const page of missingKeys(state, listing)) missing += page.length;
   return isTooMany(missing) ? { missing, known } : undefined;
 }

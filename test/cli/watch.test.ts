@@ -1,7 +1,9 @@
 // `fairlead init` and `fairlead dev --watch`: from an empty folder to an index that follows it.
+import { renameSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { SIGNATURE_HEADER, signatureOf, TIME_HEADER } from '../../runner/sources/index.ts';
-import { pipelineText, Workspace } from './workspace.ts';
+import { manyFiles, pipelineText, Workspace } from './workspace.ts';
 
 vi.setConfig({ testTimeout: 240_000 });
 
@@ -38,6 +40,21 @@ test('F9: --watch makes an update for a file that changes, one that appears and 
   running.process.kill('SIGTERM');
   expect((await running.done).code).toBe(0);
   expect(space.rows().map(({ text }) => text.trim())).toEqual(['The bilge.']);
+});
+
+test('a watched folder that vanishes does not empty the index: the guard holds the deletes back until there is consent', async () => {
+  const space = new Workspace();
+  for (const [name, text] of manyFiles(60, 1)) space.write(`files/notes/${name}`, text);
+  space.write('files/kept.txt', 'The anchor.\n');
+  const running = space.start('dev', '-f', 'pipeline.yaml', '--watch');
+  await running.sees(/^files: Succeeded .* 61 added/m);
+  renameSync(join(space.folder, 'files/notes'), join(space.folder, 'away'));
+  await running.sees(/60 of 61 items are not in the source any more, more than deleteGuard allows/);
+  expect(space.keys().length, '20 are let go whatever the size of the source').toBe(61 - 20);
+  expect(await space.run('refresh', '--allow-deletes')).toMatchObject({ code: 0 });
+  expect(space.keys()).toEqual(['kept.txt']);
+  running.process.kill('SIGTERM');
+  expect((await running.done).code).toBe(0);
 });
 
 test('an item that is pushed, signed, to a push source is indexed at once; a wrong signature is refused', async () => {

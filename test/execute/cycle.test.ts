@@ -67,12 +67,13 @@ describe('a cycle', () => {
     expect(counted(await world.cycle())).toEqual({ unchanged: 1 });
   });
 
-  test('an item that went away between the listing and its run is removed by that run', async () => {
+  test('an item that went away between the listing and its run keeps its rows until the next listing misses it', async () => {
     await world.cycle();
     world.source.write('a', 'changed');
     world.source.onRead = (key) => {
       if (key === 'a') world.source.remove('a');
     };
+    expect(counted(await world.cycle())).toEqual({ unchanged: 2 });
     expect(counted(await world.cycle())).toEqual({ deleted: 1, unchanged: 1 });
     expect(world.target.texts()).toEqual({ b: ['three'] });
   });
@@ -213,6 +214,31 @@ describe('deletes', () => {
     const outcome = await world.cycle();
     expect('heldDeletes' in outcome).toBe(!isThrough);
     expect(Object.keys(world.target.texts()).length).toBe(isThrough ? known - gone : known);
+  });
+
+  test.each([
+    ['28 of 56 items: not more than half', 56, true],
+    ['28 of 55 items: more than half, and more than 20', 55, false],
+  ])('the guard counts what per-key updates deleted since the last listing: %s', async (_name, known, isThrough) => {
+    fill(known);
+    await world.cycle();
+    for (let index = 0; index < 28; index += 1) world.source.remove(`file-${index}`);
+    for (let index = 0; index < 10; index += 1) await world.key(`file-${index}`);
+    const outcome = await world.cycle({ input: { deletedBefore: 10 } });
+    expect('heldDeletes' in outcome).toBe(!isThrough);
+    expect(Object.keys(world.target.texts()).length).toBe(isThrough ? known - 28 : known - 10);
+  });
+
+  test('an item that an update finds gone keeps its rows until a listing misses it: the guard looks at all of them', async () => {
+    fill(60);
+    await world.cycle();
+    world.source.items.clear();
+    const { ended } = world.desk.root({ kind: 'pipeline', reprocess: true });
+    expect(counted(await ended)).toEqual({ unchanged: 60 });
+    expect(await world.state.countWork({})).toBe(0);
+    expect(await world.cycle()).toMatchObject({ heldDeletes: { missing: 60, known: 60 } });
+    expect(Object.keys(world.target.texts()).length).toBe(60);
+    expect(counted(await world.cycle({ allowDeletes: true }))).toEqual({ deleted: 60 });
   });
 
   test('an item that a per-key update brought after the listing began is not deleted by it', async () => {

@@ -7,7 +7,7 @@ import {
   type SourceTriggerSettings,
   SourceTriggers,
 } from '../../operator/triggers/index.ts';
-import type { SourceChange } from '../../runner/protocol/index.ts';
+import { NO_COUNTS, type RunOutcome, type SourceChange } from '../../runner/protocol/index.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { FakeDoor } from './door.ts';
 
@@ -82,6 +82,40 @@ test('T8: a storm of changes ends in one cycle instead of an update for each key
   triggers.changed(Array.from({ length: 50_000 }, (_, i) => changed(`file-${i}`)));
   expect(door.started.filter(({ kind }) => kind === 'key').length).toBe(KEY_UPDATES_MAX);
   expect(door.started.filter(({ kind }) => kind === 'cycle').length).toBe(1);
+});
+
+const removed = (from: number, to: number): SourceChange[] =>
+  Array.from({ length: to - from }, (_, i) => ({ key: `file-${from + i}`, kind: 'removed', seenAtMs: 0 }));
+const deletedOne: RunOutcome = { kind: 'done', counts: { ...NO_COUNTS, deleted: 1 } };
+const held: RunOutcome = { kind: 'done', counts: NO_COUNTS, heldDeletes: { missing: 60, known: 60 } };
+
+test('T9: of a folder that vanishes no more is deleted at once than the guard lets go; a cycle then counts those too', () => {
+  const { door, triggers } = sourceOf({ mode: 'Watch', watchedDeletesMax: 20 });
+  triggers.changed(removed(0, 60));
+  expect(door.started.map(({ kind }) => kind)).toEqual(Array(20).fill('key'));
+  for (let at = 0; at < 19; at += 1) door.end(at, deletedOne);
+  expect(door.started.length, 'one of them is still under way').toBe(20);
+  door.end(19, deletedOne);
+  expect(door.started.slice(20)).toMatchObject([{ kind: 'cycle', trigger: 'watch', input: { deletedBefore: 20 } }]);
+});
+
+test('T10: after a cycle that held deletes back none is done at once; after one that did not all count from nothing again', () => {
+  const { door, triggers } = sourceOf({ mode: 'Watch', watchedDeletesMax: 2 });
+  triggers.changed(removed(0, 3));
+  door.end(0, deletedOne);
+  door.end(1, deletedOne);
+  door.end(2, held);
+  triggers.changed(removed(3, 4));
+  expect(door.started[3]).toMatchObject({ kind: 'cycle', input: { deletedBefore: 2 } });
+  door.end(3);
+  triggers.changed(removed(4, 5));
+  expect(door.started[4]).toMatchObject({ kind: 'key', key: 'file-4' });
+});
+
+test('T9: what is pushed to be removed is removed, whatever the number', () => {
+  const { door, triggers } = sourceOf({ mode: 'Watch', watchedDeletesMax: 20 });
+  triggers.changed(removed(0, 60), 'push');
+  expect(door.started.filter(({ kind }) => kind === 'key').length).toBe(60);
 });
 
 test('T5: a suspended source opens nothing, and lists once when it goes on', () => {
