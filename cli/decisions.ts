@@ -1,9 +1,10 @@
 // Writes decision logs into a folder, one file for each Pipeline.
-import { createWriteStream, mkdirSync } from 'node:fs';
+import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../operator/clock.ts';
 import type { Followed, Follower } from '../operator/dispatch/index.ts';
 import { DecisionLog } from '../operator/telemetry/index.ts';
+import { makeFolder } from '../runner/folders.ts';
 
 /** What one Pipeline may write: about a million decisions. */
 const MAX_BYTES = 64 << 20;
@@ -17,7 +18,7 @@ type Follow = (pipeline: string) => Follower;
 /** The same followers, and a log beside them. */
 export function withDecisions(folder: string | undefined, clock: Clock, follow: Follow): Follow {
   if (folder === undefined) return follow;
-  mkdirSync(folder, { recursive: true });
+  makeFolder(folder);
   return (pipeline) => {
     const follower = follow(pipeline);
     const file = createWriteStream(join(folder, `${pipeline.replace('/', '.')}.jsonl`), { mode: 0o600 });

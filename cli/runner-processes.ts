@@ -1,8 +1,9 @@
 // Runner processes that a standalone operator starts and keeps running. They outlive an operator that is killed, and the next one finds them.
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { StandaloneOperator } from '../operator/standalone/index.ts';
+import { makeFolder } from '../runner/folders.ts';
 import { isRunning } from '../runner/pid.ts';
 import type { PipelineObjects } from './local/objects.ts';
 
@@ -63,7 +64,7 @@ export function proveEnded(dir: string, operator: StandaloneOperator): void {
 }
 
 function writeSecret(folder: string, values: Readonly<Record<string, string>>): void {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolder(folder, 0o700);
   for (const [key, value] of Object.entries(values)) writeFileSync(join(folder, key), value, { mode: 0o600 });
 }
 

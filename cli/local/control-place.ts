@@ -1,10 +1,11 @@
 // Where the process listens that works on a Pipeline's state, and how it is reached.
 import { createHash } from 'node:crypto';
-import { lstatSync, mkdirSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stateFile } from '../../runner/assemble/index.ts';
+import { makeFolder } from '../../runner/folders.ts';
 import { CommandError } from '../exit.ts';
 import { secretsOf } from './assembly.ts';
 import type { PipelineObjects } from './objects.ts';
@@ -29,7 +30,7 @@ const controlFolder = (environment: Environment): string =>
 /** Makes the folder of the sockets. Throws CommandError where others could reach them (C1). */
 export function makeControlFolder(environment: Environment): void {
   const folder = controlFolder(environment);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolder(folder, 0o700);
   const { uid, mode } = lstatSync(folder);
   if (uid === (process.getuid?.() ?? uid) && (mode & 0o077) === 0) return;
   throw new CommandError(`the folder ${folder} is not yours alone: remove it, or set XDG_RUNTIME_DIR to one that is`);

@@ -1,8 +1,9 @@
 // Remembers which files were run in a folder, so that `fairlead query` and the like need no -f there. A convenience: where it cannot be
 // written or read, nothing happens.
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { makeFolder } from '../../runner/folders.ts';
 import type { Environment } from './secrets.ts';
 
 /** Folders that are remembered; older ones go. */
@@ -29,7 +30,7 @@ export function rememberFiles(file: string, folder: string, paths: readonly stri
   const { [folder]: _, ...others } = read(file);
   const kept = Object.entries(others).slice(0, FOLDERS_MAX - 1);
   try {
-    mkdirSync(dirname(file), { recursive: true });
+    makeFolder(dirname(file));
     const draft = `${file}.${process.pid}`;
     writeFileSync(draft, JSON.stringify({ [folder]: paths, ...Object.fromEntries(kept) }));
     renameSync(draft, file);

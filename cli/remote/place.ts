@@ -1,7 +1,8 @@
 // Where the API of a process of this machine is: written by the process that serves it, read by the commands that ask it.
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { makeFolder } from '../../runner/folders.ts';
 import { isRunning } from '../../runner/pid.ts';
 import { recentFile, recentFiles } from '../local/recent.ts';
 import type { Environment } from '../local/secrets.ts';
@@ -27,7 +28,7 @@ export const newToken = (): string => randomBytes(24).toString('base64url');
 /** Tells commands of this user where the API is. The file holds the token, so nobody else may read it. */
 export function announce(folder: string, place: ApiPlace): { readonly file: string; withdraw(): void } {
   const file = join(folder, FILE);
-  mkdirSync(dirname(file), { recursive: true });
+  makeFolder(dirname(file));
   rmSync(file, { force: true });
   writeFileSync(file, `${JSON.stringify({ ...place, pid: process.pid })}\n`, { mode: 0o600 });
   return {

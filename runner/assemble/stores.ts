@@ -1,9 +1,9 @@
 // Opens the state and the targets that a Pipeline names.
-import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { PipelineSpec } from '../../crds/schema/index.ts';
 import { NothingIndexed } from '../database/index.ts';
 import type { StateStore, Target } from '../execute/index.ts';
+import { makeFolder } from '../folders.ts';
 import { type Holder, PostgresState, SqliteState } from '../state/index.ts';
 import { stateFile } from './names.ts';
 import type { Part } from './opening.ts';
@@ -15,7 +15,7 @@ export interface StoreOptions extends TargetOptions {
   readonly epoch: number | 'next';
   /** Told what is opened next, for whoever says why it failed. */
   readonly opening?: (part: Part) => void;
-  /** Where nobody else leads: the shared state is held by this process alone, and this is called once it is lost to another one. */
+  /** A shared state is held against those that may not work beside this process; called once when it is lost to another one. */
   readonly onLost?: (holder: Holder | undefined) => void;
 }
 
@@ -23,6 +23,7 @@ export interface StoreOptions extends TargetOptions {
 export interface Stores {
   readonly state: StateStore;
   readonly targets: readonly Target[];
+  /** Epoch that tokens must carry (`StateStore.open`). */
   readonly epoch: number;
   /** Targets that hold rows of a state that was lost; what no item claims in a whole cycle is to be swept. */
   readonly adopted: readonly Target[];
@@ -78,7 +79,7 @@ async function makeState(
     return new PostgresState({ url, schema, pipeline, readOnly, shared: lodgers, ...(tenure && { tenure }) });
   }
   const file = stateFile(spec, pipeline, folders);
-  if (!readOnly) await mkdir(dirname(file), { recursive: true });
+  if (!readOnly) makeFolder(dirname(file));
   const lodgers = shared.flatMap((it) => (it.lodges === 'sqlite' ? [it.target] : []));
   return new SqliteState({ file, clock, readOnly, shared: lodgers });
 }

@@ -1,9 +1,9 @@
 // Makes the targets that a Pipeline names, and says which of them live in the state's own store.
-import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type PipelineSpec, type TargetSpec, targetOf } from '../../crds/schema/index.ts';
 import type { Clock } from '../clock.ts';
 import type { Target } from '../execute/index.ts';
+import { makeFolder } from '../folders.ts';
 import { StepError } from '../sdk/index.ts';
 import type { ReadSecret } from '../secrets.ts';
 import { JsonlTarget, PostgresTarget, SqliteTarget } from '../targets/index.ts';
@@ -78,7 +78,7 @@ export class TargetMaker {
     const { table, vector, fullText } = spec.sqlite!;
     const { pipeline, readOnly } = this.#options;
     const file = this.#file(spec);
-    if (file !== undefined && !readOnly) await mkdir(dirname(file), { recursive: true });
+    if (file !== undefined && !readOnly) makeFolder(dirname(file));
     return new SqliteTarget({
       name: spec.name,
       table,
@@ -94,7 +94,7 @@ export class TargetMaker {
   async #jsonl(name: string, file: string, stateId: string): Promise<JsonlTarget> {
     const { clock, pipeline, readOnly, folders } = this.#options;
     const path = absolute(file, folders);
-    if (!readOnly) await mkdir(dirname(path), { recursive: true });
+    if (!readOnly) makeFolder(dirname(path));
     return new JsonlTarget({ name, path, clock, pipeline, stateId, readOnly });
   }
 

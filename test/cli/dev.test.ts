@@ -63,6 +63,13 @@ test('query finds by words and prints path, lines, score and passage; no file ne
   expect(text.stdout).toMatch(/^1\. tides\.txt:1-1 {2}score 0\.\d{4}\n {3}Spring tides follow the full moon\.\n$/);
 });
 
+test('what a query says of nothing found is no data', async () => {
+  const space = new Workspace({ steps: 'split: {by: text}' });
+  space.write('files/empty.txt', '');
+  await space.run('dev', '-f', 'pipeline.yaml');
+  expect(await space.run('query', 'anchor')).toEqual({ code: 0, stdout: '', stderr: 'nothing found\n' });
+});
+
 test('query before anything was indexed says what to do', async () => {
   const { code, stderr } = await new Workspace().run('query', 'anything', '-f', 'pipeline.yaml');
   expect({ code, stderr }).toEqual({
@@ -96,6 +103,20 @@ test('a variable that is no bound of rows or bytes stops dev before anything is 
   expect(refused.stderr).toContain(
     'FAIRLEAD_SOURCE_MAX_INFLIGHT_BYTES must be a quantity from 1Ki to 1Pi, not "plenty"',
   );
+});
+
+test('a folder that the system will not make is refused by its name', async () => {
+  const space = new Workspace();
+  const inProc = (target: string) =>
+    pipelineText().replace('sqlite: {table: chunks, vector: {dimensions: 64}}', target);
+  for (const target of [
+    'jsonl: {path: /proc/fairlead/rows.jsonl}',
+    'sqlite: {table: chunks, path: /proc/fairlead/rows.db}',
+  ]) {
+    space.write('pipeline.yaml', inProc(target));
+    const { code, stderr } = await space.run('dev', '-f', 'pipeline.yaml');
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('/proc/fairlead cannot be made: ') });
+  }
 });
 
 test('a misspelt field stops dev before anything is opened, with file, line, object, field and the nearest name', async () => {

@@ -5,9 +5,10 @@
 //   M4. A copy that cannot be used is thrown away and made again; nothing in it is the only one of its kind.
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, rm } from 'node:fs/promises';
+import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../clock.ts';
+import { makeFolder } from '../../folders.ts';
 import { StepError } from '../../sdk/index.ts';
 import { messageOf, show } from '../common/failure.ts';
 import { orAborted, pause } from '../common/waiting.ts';
@@ -220,7 +221,7 @@ export class RemoteRepository implements Repository {
 
   /** Makes the copy, or takes over that of an earlier process, which may have died with locks held. */
   async #prepare(target: FetchTarget, signal: AbortSignal): Promise<void> {
-    await mkdir(this.#options.cacheDir, { recursive: true });
+    makeFolder(this.#options.cacheDir);
     if (existsSync(this.#folder)) await this.#unlock();
     const format = target.id.length === 64 ? 'sha256' : 'sha1';
     await git(['init', '--quiet', '--bare', `--object-format=${format}`, '--', this.#folder], {}, signal);

@@ -2,8 +2,9 @@
 //   C1. A password reaches git by its own store of credentials, which hands it only to the host and protocol that it belongs to, also
 //       after a redirect. It is in no argument, no variable, no address and no message.
 //   C2. Host keys are always checked for ssh.
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeFolder } from '../../folders.ts';
 import { StepError } from '../../sdk/index.ts';
 import { type ReadSecret, Secrets } from '../../secrets.ts';
 import type { GitAuth } from '../common/spec.ts';
@@ -28,7 +29,7 @@ export async function withLogin<T>(
   const needsFiles =
     login.tokenFrom !== undefined || login.sshKeyFrom !== undefined || login.knownHostsFrom !== undefined;
   if (!needsFiles) return await body({});
-  await mkdir(lender.cacheDir, { recursive: true });
+  makeFolder(lender.cacheDir);
   const folder = await mkdtemp(join(lender.cacheDir, 'login-'));
   try {
     await chmod(folder, 0o700);

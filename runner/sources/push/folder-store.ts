@@ -2,10 +2,11 @@
 //   F1. An item is on disk, flushed, when `keep` resolves; a crash leaves the old item or the new one.
 //   F2. Which messages were kept is known as long as the process lives: one that comes again after a crash is kept again, item by item.
 import { createHash, randomUUID } from 'node:crypto';
-import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../../clock.ts';
 import type { ListedItem } from '../../execute/index.ts';
+import { makeFolder } from '../../folders.ts';
 import { isGone } from '../common/failure.ts';
 import type { KeptMessage, PushStore, StoredItem } from './store.ts';
 
@@ -38,7 +39,7 @@ export class FolderPushStore implements PushStore {
   }
 
   async #put(item: StoredItem): Promise<void> {
-    await mkdir(this.#folder, { recursive: true });
+    makeFolder(this.#folder);
     const temporary = join(this.#folder, `${randomUUID()}${TEMPORARY}`);
     const file = await open(temporary, 'wx', 0o600);
     try {
