@@ -37,5 +37,7 @@ async function run(text: string, { file, output, pipeline, limit, target }: Opti
   if (text.trim() === '') throw new CommandError('say what to look for: the text is empty', 'usage');
   const objects = choosePipeline(await loadPipelines(file, surroundings()), pipeline);
   const results = await search(objects, { text, limit, ...(target !== undefined && { target }) });
-  process.stdout.write(output === 'json' ? `${JSON.stringify({ query: text, results })}\n` : answersText(results));
+  if (output === 'json') process.stdout.write(`${JSON.stringify({ query: text, results })}\n`);
+  else if (results.length === 0) process.stderr.write('nothing found\n');
+  else process.stdout.write(answersText(results));
 }

@@ -53,7 +53,6 @@ function passageLines(passage: string): string[] {
 
 /** Answers for people. */
 export function answersText(answers: readonly Answer[]): string {
-  if (answers.length === 0) return 'nothing found\n';
   return answers
     .map(({ rank, path, lines, score, passage }) => {
       const item = printableName(path);

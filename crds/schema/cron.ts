@@ -15,13 +15,17 @@ export const CRON_PATTERN = new RegExp(
   `^(@(hourly|daily|midnight|weekly|monthly|yearly|annually)|${[field(''), field(''), field(''), field(MONTH), field(WEEKDAY)].join(' +')})$`,
 );
 
+/** What the library puts before its words. */
+const LIBRARY = /^Cron\w*: /;
+
 /** Why text is no cron expression with a time to come, or undefined. */
 export function cronProblem(expression: string, timeZone: string): string | undefined {
   try {
     const job = new Cron(expression, { timezone: timeZone, paused: true });
     return job.nextRun() === null ? 'never comes true' : undefined;
   } catch (error) {
-    return `is no cron expression: ${error instanceof Error ? error.message : String(error)}`;
+    const why = error instanceof Error ? error.message : String(error);
+    return `is no cron expression: ${why.replace(LIBRARY, '')}`;
   }
 }
 

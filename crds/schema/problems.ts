@@ -18,6 +18,8 @@ export interface FieldProblem {
   readonly expected?: string;
   /** Set for a field that does not exist. */
   readonly unknown?: boolean;
+  /** Set for a required field that is absent. */
+  readonly missing?: boolean;
   /** The field that such a one was probably meant to be. */
   readonly meant?: string;
   /** Set where exactly one of these members must be set. */
@@ -98,15 +100,22 @@ function withoutNulls(schema: z.core.$ZodType | undefined, value: unknown): unkn
   return Object.fromEntries(kept.map(([key, member]) => [key, withoutNulls(node.shape[key], member)]));
 }
 
-/** That no variant is set follows from one that does not exist. */
-const isEcho = ({ members, path }: FieldProblem, problems: readonly FieldProblem[]): boolean =>
-  members !== undefined &&
+/** That a field is absent, or no variant set, follows from one that does not exist and was probably meant to be it. */
+const isEcho = ({ members, missing, path }: FieldProblem, problems: readonly FieldProblem[]): boolean =>
+  (missing === true && hasUnknown(problems, path.slice(0, -1), (meant) => meant === path.at(-1))) ||
+  (members !== undefined && hasUnknown(problems, path, (meant) => meant === undefined || members.includes(meant)));
+
+const hasUnknown = (
+  problems: readonly FieldProblem[],
+  owner: FieldPath,
+  isIt: (meant: string | undefined) => boolean,
+): boolean =>
   problems.some(
-    (other) =>
-      other.unknown === true &&
-      other.path.length === path.length + 1 &&
-      path.every((key, index) => key === other.path[index]) &&
-      (other.meant === undefined || members.includes(other.meant)),
+    ({ unknown, path, meant }) =>
+      unknown === true &&
+      path.length === owner.length + 1 &&
+      owner.every((key, index) => key === path[index]) &&
+      isIt(meant),
   );
 
 // ---- from zod's issues to sentences ------------------------------------------------------------------------------
@@ -121,7 +130,9 @@ function explain(issue: z.core.$ZodIssue, schema: z.ZodType, root: unknown): Fie
     case 'invalid_union':
       return [wrongType(path, 'integer or text', issue.input)];
     case 'invalid_value':
-      return [{ path, message: notOneOf(issue.values, issue.input) }];
+      return [
+        { path, message: notOneOf(issue.values, issue.input), ...(issue.input === undefined && { missing: true }) },
+      ];
     case 'too_small':
       return [{ path, message: `must ${atLeast(issue.origin, Number(issue.minimum))}${instead(issue.input)}` }];
     case 'too_big':
@@ -144,6 +155,7 @@ function brokenRule(
   value: unknown,
 ): FieldProblem {
   if (members !== undefined) return { path, members, message: `${message}${membersSet(members, value)}` };
+  if (value === undefined) return { path, message, missing: true };
   const shown = typeof value === 'object' ? '' : instead(value);
   const near = typeof value === 'string' ? nearest(value, candidates ?? []) : undefined;
   return { path, message: `${message}${shown}${near === undefined ? '' : `; did you mean ${near}?`}` };
@@ -181,7 +193,7 @@ const WORDS: Readonly<Record<string, string>> = {
 
 function wrongType(path: FieldPath, type: string, input: unknown): FieldProblem {
   const expected = WORDS[type] ?? type;
-  if (input === undefined) return { path, message: `is required: ${expected}` };
+  if (input === undefined) return { path, message: `is required: ${expected}`, missing: true };
   const bare = expected === 'a whole number' && typeof input === 'string' && /^[0-9]+$/.test(input);
   return {
     path,

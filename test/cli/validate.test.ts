@@ -21,7 +21,7 @@ async function validate(
 const SOURCE = `apiVersion: fairlead.dev/v1alpha1
 kind: LiveSource
 metadata: {name: docs}
-spec: {pipelineRef: {name: code-index}, source: {directory: {path: .}}, intervall: 30s}
+spec: {pipelineRef: {name: code-index}, source: {directory: {path: .}}, intervall: 30s, weight: 0}
 `;
 
 describe('fairlead validate', () => {
@@ -39,8 +39,8 @@ describe('fairlead validate', () => {
     const { stdout, stderr, code } = await validate(['-f', 'examples/code-index/pipeline.yaml', '-f', '-'], SOURCE);
     expect(code).toBe(1);
     expect(stdout).toBe(
-      'standard input:4:1: LiveSource default/docs: spec.interval: mode Refresh needs interval or cron\n' +
-        'standard input:4:73: LiveSource default/docs: spec.intervall: unknown field; did you mean interval?\n',
+      'standard input:4:73: LiveSource default/docs: spec.intervall: unknown field; did you mean interval?\n' +
+        'standard input:4:89: LiveSource default/docs: spec.weight: must be at least 1, not 0\n',
     );
     expect(stderr).toBe('2 problems\n');
   });
@@ -55,18 +55,18 @@ describe('fairlead validate', () => {
         {
           file: 'standard input',
           line: 4,
-          column: 1,
-          object: 'LiveSource default/docs',
-          field: 'spec.interval',
-          message: 'mode Refresh needs interval or cron',
-        },
-        {
-          file: 'standard input',
-          line: 4,
           column: 73,
           object: 'LiveSource default/docs',
           field: 'spec.intervall',
           message: 'unknown field; did you mean interval?',
+        },
+        {
+          file: 'standard input',
+          line: 4,
+          column: 89,
+          object: 'LiveSource default/docs',
+          field: 'spec.weight',
+          message: 'must be at least 1, not 0',
         },
       ],
       skipped: [],

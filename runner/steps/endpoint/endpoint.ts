@@ -200,12 +200,17 @@ export class Endpoint {
     }
     if (error instanceof StepError) return error;
     if (error instanceof errors.InvalidArgumentError) return new StepError('invalid', `${this.name}: ${error.message}`);
-    const why = error instanceof Error ? `${codeOf(error)}${error.message}` : String(error);
-    return new StepError('transient', `${this.name} cannot be reached: ${why}`, { cause: error });
+    return new StepError('transient', `${this.name} cannot be reached: ${reasonOf(error)}`, { cause: error });
   }
 }
 
-const codeOf = (error: Error): string => ('code' in error && typeof error.code === 'string' ? `${error.code}: ` : '');
+/** Both code and words where one lacks the other: of several addresses that refuse there are no words. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  if (error.message.includes(code)) return error.message;
+  return error.message === '' ? code : `${code}: ${error.message}`;
+}
 
 async function boundedText(body: AsyncIterable<Uint8Array>, name: string): Promise<string> {
   const parts: Uint8Array[] = [];

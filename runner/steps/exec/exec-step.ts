@@ -128,7 +128,7 @@ function named<T>(spec: ExecSpec, act: () => T): T {
     return act();
   } catch (error) {
     if (!(error instanceof StepError)) throw error;
-    throw new StepError(error.class, `exec: ${spec.command[0]} ${error.message}`);
+    throw new StepError(error.class, `${spec.command[0]} ${error.message}`);
   }
 }
 

@@ -227,7 +227,7 @@ class RunningProcess {
   }
 
   get #name(): string {
-    return `exec: ${this.#settings.command[0]}`;
+    return `${this.#settings.command[0]}`;
   }
 
   #error(failure: 'transient' | 'internal' | 'invalid' | 'timeout', what: string): StepError {

@@ -99,7 +99,7 @@ class Extractor {
       const answer = this.#read(content);
       if (answer.kind === 'fields') return answer.fields;
       if (answers >= ANSWERS_MAX) {
-        throw new StepError('invalid', `extract: none of ${ANSWERS_MAX} answers fits the schema: ${answer.why}`);
+        throw new StepError('invalid', `none of ${ANSWERS_MAX} answers fits the schema: ${answer.why}`);
       }
       messages.push(
         { role: 'assistant', content },

@@ -51,7 +51,7 @@ async function contentOf(context: StepContext, spec: ReadSpec, maxBytes: number)
 
 function binary(context: StepContext, spec: ReadSpec): readonly Element[] {
   const { key } = context.item;
-  if (spec.onBinary === 'Fail') throw new StepError('invalid', `read: ${key} is binary: it has no text`);
+  if (spec.onBinary === 'Fail') throw new StepError('invalid', `${key} is binary: it has no text`);
   context.note?.(`${key} is binary: it has no text and was skipped`);
   return [];
 }
