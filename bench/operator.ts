@@ -10,12 +10,13 @@ import { percentile } from './runs/percentile.ts';
 
 const PIPELINES = Number(process.env.FAIRLEAD_BENCH_PIPELINES ?? 100);
 const SOURCES = Number(process.env.FAIRLEAD_BENCH_SOURCES ?? 10_000);
-const IDLE_S = 60;
-const REFRESH_S = 120;
+const IDLE_S = 30;
+const REFRESH_S = 70; // each source once, and some twice
 const APPLIES = 20;
 
 /** A bench of minutes says where it is. */
-const say = (text: string): void => void process.stderr.write(`operator: ${text}\n`);
+const say = (text: string): void =>
+  void process.stderr.write(`operator, ${Math.round(performance.now() / 1000)} s: ${text}\n`);
 
 export const operator: Bench = async () => {
   const world = await World.start();
@@ -38,7 +39,8 @@ async function measure(world: World): Promise<Result[]> {
     await fleet.joinAll();
     say('first cycles');
     await fleet.untilCycles(SOURCES);
-    await process_.untilQuiet();
+    say('first statuses');
+    const quietS = await process_.untilQuiet();
     say(`idle for ${IDLE_S} s`);
     const idle = await measured(process_, IDLE_S);
     say('further sources are applied');
@@ -62,6 +64,7 @@ async function measure(world: World): Promise<Result[]> {
       result('cpu-refreshing-percent', refreshing.cpuPercent, '% of a core'),
       result('cycles-per-second-refreshing', refreshing.cyclesPerS, 'cycles/s'),
       result('start-to-lead-s', filledS, 's'),
+      result('start-to-all-statuses-s', quietS, 's'),
       result('apply-to-first-run-p50-ms', percentile(appliedMs, 50), 'ms'),
       result('apply-to-first-run-max-ms', Math.max(...appliedMs), 'ms'),
     ];

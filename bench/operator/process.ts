@@ -72,14 +72,15 @@ export class OperatorProcess {
     return (performance.now() - this.#startedMs) / 1000;
   }
 
-  /** Resolves when it wrote nothing for some seconds. */
-  async untilQuiet(): Promise<void> {
+  /** Resolves when it wrote nothing for some seconds, with the seconds from its start to the last write. */
+  async untilQuiet(): Promise<number> {
     let [writes, sinceMs] = [-1, performance.now()];
     while (performance.now() - sinceMs < QUIET_MS) {
       const now = sum(await this.#metrics(), /^fairlead_api_requests_total\{[^}]*verb="P(?:OST|ATCH)"[^}]*\} (\d+)/gm);
       if (now !== writes) [writes, sinceMs] = [now, performance.now()];
       await this.#wait();
     }
+    return (sinceMs - this.#startedMs) / 1000;
   }
 
   async read(): Promise<Reading> {

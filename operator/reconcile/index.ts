@@ -12,6 +12,7 @@ export * from './ports.ts';
 export * from './runners/ended.ts';
 export * from './runners/expectations.ts';
 export * from './runners/keeper.ts';
+export type * from './runners/kept.ts';
 export * from './runners/plan.ts';
 export * from './runners/troubles.ts';
 export * from './status/conditions.ts';

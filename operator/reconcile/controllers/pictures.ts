@@ -3,7 +3,7 @@ import { type LiveSourceSpec, sourceOf } from '../../../crds/schema/index.ts';
 import { NO_ITEMS, type PipelineHost, type Records } from '../../host/index.ts';
 import type { Handled } from '../objects/triggers.ts';
 import type { StoredObject } from '../ports.ts';
-import type { Kept } from '../runners/keeper.ts';
+import type { Kept } from '../runners/kept.ts';
 import type { CommonPicture, LiveSourcePicture, PipelinePicture, Trouble } from '../status/picture.ts';
 
 const NOTHING_HELD = { held: 0, waiting: 0, backoff: 0, inFlight: 0 };

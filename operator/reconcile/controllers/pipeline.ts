@@ -12,7 +12,7 @@ import { secretNames } from '../../blueprint/index.ts';
 import { type EndedUpdate, type HostSpecs, PipelineHost } from '../../host/index.ts';
 import { pastOf, sourcePastOf } from '../objects/past.ts';
 import { keyOf, lookAgain, type Outcome, SETTLED, type StoredObject, type WriteResult } from '../ports.ts';
-import type { Kept } from '../runners/keeper.ts';
+import type { Kept } from '../runners/kept.ts';
 import type { Trouble } from '../status/picture.ts';
 import { pipelineStatus } from '../status/status.ts';
 import { updateNote } from '../status/update-note.ts';

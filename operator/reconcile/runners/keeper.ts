@@ -1,24 +1,22 @@
-// Keeps the runner pods of one Pipeline: observes pods and demand, plans by class (`plan.ts`), and carries the plan out.
-//   K1. Names follow from Pipeline, class and ordinal, and what was asked for counts as there (X1): never more pods than planned.
-//   K2. A template that the API server refuses makes no pod: a dry run says so, once for each fingerprint.
+// Keeps the runner pods of one Pipeline: observes pods and demand (`views.ts`), plans by class (`plan.ts`), and carries the plan out
+// (`pod-writes.ts`).
+//   K2. A template that the API server refuses makes no pod: a dry run says so (`template-checks.ts`).
 //   K3. Pods that fail for good are replaced, each time later, from one second to five minutes; a runner that connected forgets that.
-import { API_VERSION, LABELS, type PipelineSpec, type RunnerSpec } from '../../../crds/schema/index.ts';
-import {
-  FINGERPRINT,
-  fingerprint,
-  ORDINAL,
-  type RunnerPodSettings,
-  type RunnerPodWish,
-  runnerPod,
-} from '../../blueprint/index.ts';
+import type { RunnerSpec } from '../../../crds/schema/index.ts';
+import { fingerprint, type RunnerPodSettings } from '../../blueprint/index.ts';
 import type { Clock } from '../../clock.ts';
-import type { ClassDemand, PipelineHost } from '../../host/index.ts';
-import type { Caches, Notes, PodObject, StoredObject, Writes } from '../ports.ts';
+import type { ClassDemand } from '../../host/index.ts';
+import type { Caches, Notes, PodObject, Writes } from '../ports.ts';
 import type { Trouble } from '../status/picture.ts';
+import { BackOffs } from './back-offs.ts';
 import { Claims } from './claims.ts';
-import { Expectations, type ExpectedPod } from './expectations.ts';
-import { type ClassPlan, planClass, type RunnerPodView } from './plan.ts';
+import { Expectations } from './expectations.ts';
+import { type ClassState, classKey, type Kept, type KeptPipeline, ownerOf, podWish } from './kept.ts';
+import { type ClassPicture, type ClassPlan, planClass, type RunnerPodView } from './plan.ts';
+import { PodWrites, REFUSED_AGAIN_MS } from './pod-writes.ts';
+import { TemplateChecks } from './template-checks.ts';
 import { podTrouble } from './troubles.ts';
+import { classOf, isAwaited, viewsOf } from './views.ts';
 
 export interface KeeperOptions {
   readonly caches: Pick<Caches, 'podsOf'>;
@@ -30,352 +28,171 @@ export interface KeeperOptions {
   readonly pendingTimeoutMs: number;
 }
 
-/** A Pipeline whose runners are to be kept. */
-export interface KeptPipeline {
-  readonly object: StoredObject;
-  readonly spec: PipelineSpec;
-  readonly secrets: readonly string[];
-  readonly host: PipelineHost;
-  /** No runner is needed longer than its runs. */
-  readonly isSuspended: boolean;
-  /** Pods that a class with cards may have, from what it wants and has; undefined: as many as it wants. */
-  readonly allowance: (runner: RunnerSpec, wantedPods: number, heldPods: number) => number | undefined;
+/** A class as one look finds it. */
+interface SeenClass {
+  readonly runner: RunnerSpec;
+  readonly pods: readonly PodObject[];
+  readonly views: readonly RunnerPodView[];
+  readonly fingerprint: string;
+  readonly plan: ClassPlan;
+  /** Cards are shared with others. */
+  readonly isRationed: boolean;
 }
 
-export interface ClassState {
-  readonly name: string;
-  readonly desired: number;
-  readonly ready: number;
-  readonly draining: number;
-  /** Pods of an earlier template. */
-  readonly outdated: number;
-  readonly trouble?: Trouble;
+interface KeptClass {
+  readonly state: ClassState;
+  readonly lookAgainAtMs: number | undefined;
 }
 
-export interface Kept {
-  readonly classes: readonly ClassState[];
-  readonly lookAgainAtMs?: number;
-}
-
-interface Backoff {
-  failures: number;
-  notBeforeMs: number;
-  trouble?: Trouble;
-}
-
-const BACKOFF_FIRST_MS = 1_000;
-const BACKOFF_MAX_MS = 300_000;
-const QUOTA_RETRY_MS = 30_000;
 const SOON_MS = 2_000;
+const NO_DEMAND: ClassDemand = { executing: 0, waiting: 0 };
 
 export class RunnerKeeper {
   readonly #options: KeeperOptions;
   readonly #expectations: Expectations;
   readonly #claims: Claims;
-  readonly #backoffs = new Map<string, Backoff>();
-  /** What the API server said to the template of a fingerprint (K2). */
-  readonly #checked = new Map<string, { readonly fingerprint: string; readonly refusal: string | undefined }>();
+  readonly #backOffs: BackOffs;
+  readonly #checks: TemplateChecks;
+  readonly #pods: PodWrites;
 
   constructor(options: KeeperOptions) {
+    const { clock, pendingTimeoutMs } = options;
     this.#options = options;
-    this.#expectations = new Expectations(options.clock);
-    this.#claims = new Claims(options.clock, options.pendingTimeoutMs);
+    this.#expectations = new Expectations(clock);
+    this.#claims = new Claims(clock, pendingTimeoutMs);
+    this.#backOffs = new BackOffs(clock);
+    this.#checks = new TemplateChecks(options);
+    this.#pods = new PodWrites({ ...options, expectations: this.#expectations, backOffs: this.#backOffs });
   }
 
   async keep(kept: KeptPipeline, signal: AbortSignal): Promise<Kept> {
     const demand = kept.host.demand();
-    const states: { state: ClassState; lookAgainAtMs: number | undefined }[] = [];
+    const classes: KeptClass[] = [];
     for (const runner of kept.spec.runners)
-      states.push(await this.#keepClass(kept, runner, demand.get(runner.name) ?? NO_DEMAND, signal));
+      classes.push(await this.#keepClass(kept, runner, demand.get(runner.name) ?? NO_DEMAND, signal));
     await this.#removeUnknownClasses(kept, signal);
-    const owner = kept.object.metadata.uid ?? '';
-    const expectedAtMs = this.#expectations.dueAtMs(owner, this.#options.caches.podsOf(owner));
-    const lookAgainAtMs = states.map((one) => one.lookAgainAtMs).reduce(earliest, expectedAtMs);
-    const classes = states.map(({ state }) => state);
-    return lookAgainAtMs === undefined ? { classes } : { classes, lookAgainAtMs };
+    const expectedAtMs = this.#expectations.dueAtMs(ownerOf(kept), this.#podsOf(kept));
+    const lookAgainAtMs = classes.map((one) => one.lookAgainAtMs).reduce(earliest, expectedAtMs);
+    const states = classes.map(({ state }) => state);
+    return lookAgainAtMs === undefined ? { classes: states } : { classes: states, lookAgainAtMs };
   }
 
   forget(ownerUid: string): void {
     this.#expectations.forget(ownerUid);
     this.#claims.forget(ownerUid);
-    for (const key of [...this.#backoffs.keys()]) if (key.startsWith(`${ownerUid}/`)) this.#backoffs.delete(key);
-    for (const key of [...this.#checked.keys()]) if (key.startsWith(`${ownerUid}/`)) this.#checked.delete(key);
+    this.#backOffs.forget(ownerUid);
+    this.#checks.forget(ownerUid);
   }
 
-  // ---- observe -----------------------------------------------------------------------------------------------------
+  async #keepClass(
+    kept: KeptPipeline,
+    runner: RunnerSpec,
+    demand: ClassDemand,
+    signal: AbortSignal,
+  ): Promise<KeptClass> {
+    const nowMs = this.#options.clock.nowMs();
+    const seen = this.#look(kept, runner, demand, nowMs);
+    const trouble = await this.#carryOut(kept, seen, signal);
+    const claimAtMs = runner.gpus > 0 ? this.#claims.nextLookAtMs(classKey(kept, runner.name), seen.pods) : undefined;
+    return { state: stateOf(seen, trouble), lookAgainAtMs: earliest(nextLook(seen.plan, trouble, nowMs), claimAtMs) };
+  }
 
-  async #keepClass(kept: KeptPipeline, runner: RunnerSpec, demand: ClassDemand, signal: AbortSignal) {
-    const { clock } = this.#options;
-    const nowMs = clock.nowMs();
-    const wish = this.#wish(kept, runner, 0);
-    const mark = fingerprint(wish);
-    const pods = this.#podsOf(kept, runner.name);
-    const views = this.#views(kept, runner.name, pods);
-    const backoff = this.#backoff(kept, runner.name);
-    if (views.some((view) => view.runner !== undefined)) this.#backoffs.delete(backoff.key); // K3
-    const picture = {
+  // ---- observe and plan --------------------------------------------------------------------------------------------
+
+  #look(kept: KeptPipeline, runner: RunnerSpec, demand: ClassDemand, nowMs: number): SeenClass {
+    const all = this.#podsOf(kept);
+    const pods = all.filter((pod) => classOf(pod) === runner.name);
+    const seen = { host: kept.host, owner: ownerOf(kept), expectations: this.#expectations };
+    const views = viewsOf(all, runner.name, seen);
+    const mark = fingerprint(podWish(kept, runner, 0, this.#options.settings()));
+    const backOff = this.#backOffs.of(classKey(kept, runner.name));
+    const picture: ClassPicture = {
+      ...demand,
       runner,
       pods: views,
       fingerprint: mark,
-      executing: demand.executing,
-      waiting: demand.waiting,
-      ...(demand.milliCards !== undefined && { milliCards: demand.milliCards }),
       isSuspended: kept.isSuspended,
       nowMs,
-      ...(backoff.state !== undefined && { createNotBeforeMs: backoff.state.notBeforeMs }),
+      ...(backOff !== undefined && { createNotBeforeMs: backOff.notBeforeMs }),
     };
-    const wanted = planClass(picture).wanted;
-    const allowance = runner.gpus > 0 ? this.#allowance(kept, runner, wanted, pods, views.length) : undefined;
+    const allowance = runner.gpus > 0 ? this.#allowance(kept, picture, pods) : undefined;
     const plan = planClass(allowance === undefined ? picture : { ...picture, allowance });
-    const refusal = plan.creates.length > 0 ? await this.#check(kept, wish, mark, signal) : undefined;
-    const trouble = await this.#carryOut(kept, runner, plan, { refusal, mark, pods, backoff: backoff.state }, signal);
-    const connected = views.filter(({ runner: view }) => view !== undefined && !view.isDraining).length;
-    const draining = views.filter(({ runner: view, isDeleting }) => isDeleting || view?.isDraining).length;
-    const outdated = views.filter((view) => view.fingerprint !== mark).length;
-    const ready = Math.min(connected, plan.desired);
-    // Fewer than it would like is its fair share, and no trouble.
-    const isShort = plan.desired === 0 && plan.wanted > 0 && allowance !== undefined;
-    const cards: Trouble = { reason: 'WaitingForCards', message: 'the cards that its pods need are held by others' };
-    const shown = ready < plan.desired ? trouble : isShort ? cards : undefined;
-    return {
-      state: {
-        name: runner.name,
-        desired: plan.desired,
-        ready,
-        draining,
-        outdated,
-        ...(shown !== undefined && { trouble: shown }),
-      },
-      lookAgainAtMs: earliest(
-        this.#nextLook(plan, trouble, nowMs),
-        runner.gpus > 0 ? this.#claims.nextLookAtMs(backoff.key, pods) : undefined,
-      ),
-    };
+    return { runner, pods, views, fingerprint: mark, plan, isRationed: allowance !== undefined };
   }
 
   /** Pods with cards that the class may have: of what it claims, what the cards' office leaves to it. */
-  #allowance(
-    kept: KeptPipeline,
-    runner: RunnerSpec,
-    wantedPods: number,
-    pods: readonly PodObject[],
-    heldPods: number,
-  ): number | undefined {
-    const claimed = this.#claims.claimed(this.#backoff(kept, runner.name).key, wantedPods, pods);
-    const allowed = kept.allowance(runner, claimed, heldPods);
-    return claimed < wantedPods ? Math.min(claimed, allowed ?? claimed) : allowed;
+  #allowance(kept: KeptPipeline, picture: ClassPicture, pods: readonly PodObject[]): number | undefined {
+    const { runner } = picture;
+    const { wanted } = planClass(picture);
+    const claimed = this.#claims.claimed(classKey(kept, runner.name), wanted, pods);
+    const allowed = kept.allowance(runner, claimed, picture.pods.length);
+    return claimed < wanted ? Math.min(claimed, allowed ?? claimed) : allowed;
   }
 
-  #podsOf({ object }: KeptPipeline, runnerClass: string): PodObject[] {
-    return this.#options.caches
-      .podsOf(object.metadata.uid ?? '')
-      .filter(({ metadata }) => metadata.labels?.[LABELS.runnerClass] === runnerClass);
-  }
-
-  #views({ object, host }: KeptPipeline, runnerClass: string, pods: readonly PodObject[]): RunnerPodView[] {
-    const owner = object.metadata.uid ?? '';
-    const shown = pods.map((pod): RunnerPodView => {
-      const { metadata, status } = pod;
-      const runner = host.runner(metadata.name);
-      return {
-        name: metadata.name,
-        uid: metadata.uid ?? '',
-        ordinal: Number(metadata.annotations?.[ORDINAL] ?? '0'),
-        fingerprint: metadata.annotations?.[FINGERPRINT] ?? '',
-        phase: (status?.phase ?? 'Pending') as RunnerPodView['phase'],
-        isDeleting: this.#expectations.isBeingDeleted(owner, pod),
-        isAwaited: isAwaited(host, pod),
-        ...(runner !== undefined && {
-          runner: {
-            executing: runner.runs,
-            isDraining: runner.isDraining,
-            isDrained: runner.isDrained,
-            ...(runner.idleSinceMs !== undefined && { idleSinceMs: runner.idleSinceMs }),
-          },
-        }),
-      };
-    });
-    const all = this.#options.caches.podsOf(owner);
-    const missing = this.#expectations.missing(owner, all).filter((pod) => pod.runnerClass === runnerClass);
-    return [...shown, ...missing.map(comingPod)];
-  }
-
-  #wish({ object, secrets, spec }: KeptPipeline, runner: RunnerSpec, ordinal: number): RunnerPodWish {
-    const pipeline = {
-      ...object,
-      apiVersion: API_VERSION,
-      kind: 'Pipeline',
-      spec,
-    } as unknown as RunnerPodWish['pipeline'];
-    return { pipeline, runner, ordinal, secrets, settings: this.#options.settings() };
-  }
-
-  #backoff(
-    { object }: KeptPipeline,
-    runnerClass: string,
-  ): { readonly key: string; readonly state: Backoff | undefined } {
-    const key = `${object.metadata.uid}/${runnerClass}`;
-    return { key, state: this.#backoffs.get(key) };
+  #podsOf(kept: KeptPipeline): readonly PodObject[] {
+    return this.#options.caches.podsOf(ownerOf(kept));
   }
 
   // ---- apply -------------------------------------------------------------------------------------------------------
 
   /** Answers why pods of the class are not there. */
-  async #carryOut(
-    kept: KeptPipeline,
-    runner: RunnerSpec,
-    plan: ClassPlan,
-    seen: {
-      readonly refusal: string | undefined;
-      readonly mark: string;
-      readonly pods: readonly PodObject[];
-      readonly backoff: Backoff | undefined;
-    },
-    signal: AbortSignal,
-  ): Promise<Trouble | undefined> {
+  async #carryOut(kept: KeptPipeline, seen: SeenClass, signal: AbortSignal): Promise<Trouble | undefined> {
+    const { runner, plan, pods, views } = seen;
+    const key = classKey(kept, runner.name);
+    const before = this.#backOffs.of(key);
+    if (views.some((view) => view.runner !== undefined)) this.#backOffs.end(key); // K3
+    const wish = podWish(kept, runner, 0, this.#options.settings());
+    const refusal = plan.creates.length > 0 ? await this.#checks.refusal(kept, wish, signal) : undefined; // K2
     for (const { name } of plan.drains) kept.host.drainPod(name);
-    for (const { pod, why } of plan.deletes) await this.#delete(kept, runner, pod, why, seen.pods, signal);
+    await this.#pods.delete(kept, runner, plan.deletes, pods, signal);
+    const made = refusal ?? (await this.#pods.create(kept, runner, plan.creates, signal));
+    return made ?? this.#troubleOf(pods) ?? before?.trouble;
+  }
+
+  #troubleOf(pods: readonly PodObject[]): Trouble | undefined {
     const nowMs = this.#options.clock.nowMs();
-    const ofPods = seen.pods.map((pod) => podTrouble(pod, nowMs)).find((trouble) => trouble !== undefined);
-    if (seen.refusal !== undefined) return templateRefused(runner, seen.refusal);
-    for (const ordinal of plan.creates) {
-      const trouble = await this.#create(kept, runner, ordinal, seen.mark, signal);
-      if (trouble !== undefined) return trouble;
-    }
-    return ofPods ?? seen.backoff?.trouble;
-  }
-
-  async #create(kept: KeptPipeline, runner: RunnerSpec, ordinal: number, mark: string, signal: AbortSignal) {
-    const { object } = kept;
-    const owner = object.metadata.uid ?? '';
-    const manifest = runnerPod(this.#wish(kept, runner, ordinal));
-    const { name } = manifest.metadata;
-    this.#expectations.creating(owner, { name, ordinal, fingerprint: mark, runnerClass: runner.name }); // X1: before it is sent
-    const result = await this.#options.writes.createPod(manifest, signal);
-    if (result.kind === 'created') {
-      this.#note(object, 'Normal', 'RunnerCreated', 'Create', `Pod ${name} of class ${runner.name} was made.`);
-      return undefined;
-    }
-    if (result.kind === 'unknown' || result.kind === 'exists') return undefined; // the cache will show it
-    this.#expectations.notCreated(owner, name);
-    if (result.why === 'template') return templateRefused(runner, result.message);
-    const trouble: Trouble =
-      result.why === 'quota'
-        ? { reason: 'QuotaExceeded', message: result.message }
-        : { reason: 'Deleting', message: 'the namespace is being deleted' };
-    this.#backoffs.set(this.#backoff(kept, runner.name).key, {
-      failures: 0,
-      notBeforeMs: this.#options.clock.nowMs() + QUOTA_RETRY_MS,
-      trouble,
-    });
-    return trouble;
-  }
-
-  async #delete(
-    kept: KeptPipeline,
-    runner: RunnerSpec,
-    view: RunnerPodView,
-    why: string,
-    pods: readonly PodObject[],
-    signal: AbortSignal,
-  ): Promise<void> {
-    const pod = pods.find(({ metadata }) => metadata.uid === view.uid && view.uid !== '');
-    if (pod === undefined) return; // not there yet: the next look decides
-    const owner = kept.object.metadata.uid ?? '';
-    const trouble = podTrouble(pod, this.#options.clock.nowMs());
-    this.#expectations.deleting(owner, view.uid);
-    const result = await this.#options.writes.deletePod(pod, signal);
-    if (result === 'conflict') this.#expectations.notDeleted(owner, view.uid);
-    if (why !== 'failed') {
-      this.#note(kept.object, 'Normal', 'RunnerRemoved', 'Delete', `Pod ${view.name} was removed: ${WHY[why] ?? why}.`);
-      return;
-    }
-    this.#failed(kept, runner, trouble);
-    const text = trouble?.message ?? `pod ${view.name} ended`;
-    this.#note(kept.object, 'Warning', trouble?.reason ?? 'RunnerCrashLooping', 'Replace', `${text}.`);
-  }
-
-  #failed(kept: KeptPipeline, runner: RunnerSpec, trouble: Trouble | undefined): void {
-    const { key, state } = this.#backoff(kept, runner.name);
-    const failures = (state?.failures ?? 0) + 1;
-    const waitMs = Math.min(BACKOFF_MAX_MS, BACKOFF_FIRST_MS * 2 ** (failures - 1));
-    const notBeforeMs = this.#options.clock.nowMs() + waitMs;
-    this.#backoffs.set(key, { failures, notBeforeMs, ...(trouble !== undefined && { trouble }) });
+    return pods.map((pod) => podTrouble(pod, nowMs)).find((trouble) => trouble !== undefined);
   }
 
   /** Pods of classes that the spec has no more: they drain and go. */
   async #removeUnknownClasses(kept: KeptPipeline, signal: AbortSignal): Promise<void> {
     const known = new Set(kept.spec.runners.map(({ name }) => name));
-    const owner = kept.object.metadata.uid ?? '';
-    for (const pod of this.#options.caches.podsOf(owner)) {
-      const runnerClass = pod.metadata.labels?.[LABELS.runnerClass] ?? '';
-      if (known.has(runnerClass) || this.#expectations.isBeingDeleted(owner, pod)) continue;
+    for (const pod of this.#podsOf(kept)) {
+      if (known.has(classOf(pod)) || this.#expectations.isBeingDeleted(ownerOf(kept), pod)) continue;
       const runner = kept.host.runner(pod.metadata.name);
       kept.host.drainPod(pod.metadata.name);
       if (isAwaited(kept.host, pod) || (runner !== undefined && !runner.isDrained)) continue;
-      this.#expectations.deleting(owner, pod.metadata.uid ?? '');
-      await this.#options.writes.deletePod(pod, signal);
+      await this.#pods.remove(kept, pod, signal);
     }
   }
+}
 
-  /** K2. */
-  async #check(
-    kept: KeptPipeline,
-    wish: RunnerPodWish,
-    mark: string,
-    signal: AbortSignal,
-  ): Promise<string | undefined> {
-    const key = `${kept.object.metadata.uid}/${wish.runner.name}`;
-    const known = this.#checked.get(key);
-    if (known?.fingerprint === mark) return known.refusal;
-    const manifest = runnerPod(wish);
-    // A name of its own: a pod of that name may be there.
-    const tried = {
-      ...manifest,
-      metadata: { ...manifest.metadata, name: `${manifest.metadata.name.slice(0, 57)}-check` },
-    };
-    const refusal = await this.#options.writes.checkPod(tried, signal);
-    this.#checked.set(key, { fingerprint: mark, refusal });
-    if (refusal !== undefined) {
-      const text = templateRefused(wish.runner, refusal).message;
-      this.#note(kept.object, 'Warning', 'TemplateRefused', 'Check', `Class ${wish.runner.name}: ${text}`);
-    }
-    return refusal;
-  }
+function stateOf({ runner, plan, views, fingerprint: mark, isRationed }: SeenClass, trouble: Trouble | undefined) {
+  const { desired, wanted } = plan;
+  const connected = views.filter((view) => view.runner !== undefined && !view.runner.isDraining).length;
+  const ready = Math.min(connected, desired);
+  // Fewer than it would like is its fair share, and no trouble.
+  const isShort = isRationed && desired === 0 && wanted > 0;
+  const cards: Trouble = { reason: 'WaitingForCards', message: 'the cards that its pods need are held by others' };
+  const shown = ready < desired ? trouble : isShort ? cards : undefined;
+  return {
+    name: runner.name,
+    desired,
+    ready,
+    draining: views.filter((view) => view.isDeleting || view.runner?.isDraining).length,
+    outdated: views.filter((view) => view.fingerprint !== mark).length,
+    ...(shown !== undefined && { trouble: shown }),
+  };
+}
 
-  #nextLook(plan: ClassPlan, trouble: Trouble | undefined, nowMs: number): number | undefined {
-    const times = plan.lookAgainAtMs === undefined ? [] : [plan.lookAgainAtMs];
-    // Drained and expected pods make no event of the API server.
-    if (plan.drains.length > 0 || plan.creates.length > 0) times.push(nowMs + SOON_MS);
-    if (trouble !== undefined && plan.creates.length > 0) times.push(nowMs + QUOTA_RETRY_MS);
-    return times.length === 0 ? undefined : Math.min(...times);
-  }
-
-  #note(object: StoredObject, type: 'Normal' | 'Warning', reason: string, action: string, note: string): void {
-    this.#options.notes.record(object, { type, reason, action, note });
-  }
+function nextLook(plan: ClassPlan, trouble: Trouble | undefined, nowMs: number): number | undefined {
+  const times = plan.lookAgainAtMs === undefined ? [] : [plan.lookAgainAtMs];
+  // Drained and expected pods make no event of the API server.
+  if (plan.drains.length > 0 || plan.creates.length > 0) times.push(nowMs + SOON_MS);
+  if (trouble !== undefined && plan.creates.length > 0) times.push(nowMs + REFUSED_AGAIN_MS);
+  return times.length === 0 ? undefined : Math.min(...times);
 }
 
 function earliest(a: number | undefined, b: number | undefined): number | undefined {
   return a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);
 }
-
-const NO_DEMAND: ClassDemand = { executing: 0, waiting: 0 };
-
-const WHY: Readonly<Record<string, string>> = {
-  idle: 'it had nothing to do',
-  outdated: 'its template changed',
-  surplus: 'it is not needed',
-};
-
-function comingPod({ name, ordinal, fingerprint: mark }: ExpectedPod): RunnerPodView {
-  return { name, uid: '', ordinal, fingerprint: mark, phase: 'Pending', isDeleting: false };
-}
-
-function templateRefused({ name }: RunnerSpec, message: string): Trouble {
-  return { reason: 'TemplateRefused', message: `the API server refuses the pod of class ${name}: ${message}` };
-}
-
-/** Until all runners of an earlier operator are accounted for, one that is not heard of may execute runs. */
-const isAwaited = (host: KeptPipeline['host'], { metadata, status }: PodObject): boolean =>
-  !host.isSettled && status?.phase === 'Running' && host.runner(metadata.name) === undefined;
