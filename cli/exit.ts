@@ -25,3 +25,8 @@ export class CommandError extends Error {
     this.exit = exit;
   }
 }
+
+/** The exit code with which the process will end. */
+export function setExit(name: ExitName): void {
+  process.exitCode = EXIT[name].code;
+}

@@ -20,7 +20,7 @@ export function configure(command: Command): void {
 async function run(options: RemoteOptions): Promise<void> {
   const place = namedPlace(options);
   const findings = place === undefined ? await ofCluster(options) : await examineOverview(new ApiClient(place));
-  print(options.output, { findings }, () =>
+  await print(options.output, { findings }, () =>
     columns(
       ['', 'CHECK', 'FINDING'],
       findings.map(({ check, verdict, says }) => [MARKS[verdict], check, says]),

@@ -2,10 +2,11 @@
 
 import type { Command } from 'commander';
 import pc from 'picocolors';
+import { setExit } from '../exit.ts';
 import { loadPipelines } from '../local/objects.ts';
 import { addFiles, addOutput, type FileOptions } from '../local/options.ts';
 import { preview, type SourcePreview, type Why } from '../local/preview.ts';
-import { setExit, surroundings } from '../local/session.ts';
+import { surroundings } from '../local/session.ts';
 import { printableName } from '../printable.ts';
 
 /** How each reason is shown: a sign, and what it says. */

@@ -15,6 +15,8 @@ async function run(options: RemoteOptions): Promise<void> {
   await withOperator(options, async (client) => {
     const overview = await client.get<Overview>('/api/v1/overview');
     const pipelines = chosen(overview.pipelines, options);
-    print(options.output, { atMs: overview.atMs, pipelines }, (isWide) => statusText(pipelines, overview.atMs, isWide));
+    await print(options.output, { atMs: overview.atMs, pipelines }, (isWide) =>
+      statusText(pipelines, overview.atMs, isWide),
+    );
   });
 }

@@ -28,7 +28,7 @@ async function run(options: Options): Promise<void> {
   if (isLive) return follow(options);
   await withOperator(options, async (client) => {
     const overview = onlyChosen(await client.get<Overview>('/api/v1/overview'), options);
-    print(options.output, overview, () => topText(overview, { sort: options.sort, isOpen: true }));
+    await print(options.output, overview, () => topText(overview, { sort: options.sort, isOpen: true }));
   });
 }
 

@@ -27,7 +27,7 @@ async function run(words: readonly string[], options: Options): Promise<void> {
   const name = nameIn(words);
   await withOperator(options, async (client) => {
     const pipelines = await pipelinesOf(client, options);
-    if (name === undefined) list(pipelines, options);
+    if (name === undefined) await list(pipelines, options);
     else await show(client, pipelines, name, options);
   });
 }
@@ -42,13 +42,13 @@ function nameIn(words: readonly string[]): string | undefined {
   return name;
 }
 
-function list(pipelines: readonly PipelineView[], { output, limit }: Options): void {
+async function list(pipelines: readonly PipelineView[], { output, limit }: Options): Promise<void> {
   const nowMs = Date.now();
   const updates = pipelines
     .flatMap((pipeline) => pipeline.updates.map((update) => ({ pipeline: pipeline.name, ...update })))
     .sort((a, b) => b.startedAtMs - a.startedAtMs)
     .slice(0, limit);
-  print(output, { updates }, (isWide) => {
+  await print(output, { updates }, (isWide) => {
     const headers = ['UPDATE', 'PIPELINE', 'SOURCE', 'KIND', 'TRIGGER', 'RESULT', 'AGE', 'TOOK', 'ITEMS'];
     const rows = updates.map((update) => [
       update.name,
@@ -75,7 +75,7 @@ async function show(client: ApiClient, pipelines: readonly PipelineView[], name:
   );
   const { update, trace } = found;
   const timeline = trace === undefined ? '' : `\n${traceText(trace, Date.now())}`;
-  print(output, found, () => `${updateText(pipeline.name, update)}${timeline}`);
+  await print(output, found, () => `${updateText(pipeline.name, update)}${timeline}`);
 }
 
 function updateText(pipeline: string, update: Update): string {

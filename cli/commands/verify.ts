@@ -1,13 +1,9 @@
 // `fairlead verify`: compares state and target, both ways, and mends what differs.
 import type { Command } from 'commander';
-import { auditTargets } from '../../runner/execute/index.ts';
 import type { Repaired, Verified } from '../../runner/protocol/index.ts';
-import { openToLook } from '../local/assembly.ts';
-import { workOn } from '../local/hand-over.ts';
-import { labelOf, loadPipelines, type PipelineObjects } from '../local/objects.ts';
+import { setExit } from '../exit.ts';
+import { labelOf } from '../label.ts';
 import { addFiles } from '../local/options.ts';
-import { SILENT } from '../local/report.ts';
-import { setExit, surroundings } from '../local/session.ts';
 import { type AskedOptions, asksOperator } from '../remote/asked.ts';
 import { addRemote, partsOf, print } from '../remote/session.ts';
 import { verifyRemotely } from '../remote/verify.ts';
@@ -27,7 +23,7 @@ export function configure(command: Command): void {
 
 async function run(options: Options): Promise<void> {
   const results = asksOperator(options) ? await ask(options) : await ofFiles(options);
-  print(options.output, { results }, () => results.map(resultText).join(''));
+  await print(options.output, { results }, () => results.map(resultText).join(''));
   setExit(results.every(({ missing, surplus }) => missing + surplus === 0) ? 'ok' : 'failed');
 }
 
@@ -43,25 +39,8 @@ async function ask(options: Options): Promise<Result[]> {
 }
 
 async function ofFiles({ file, repair }: Options): Promise<Result[]> {
-  const results: Result[] = [];
-  for (const one of await loadPipelines(file, surroundings()))
-    results.push({ pipeline: one.label, ...(repair === true ? await repairOne(one) : await look(one)) });
-  return results;
-}
-
-async function look(objects: PipelineObjects): Promise<Verified> {
-  const assembly = await openToLook(objects, process.env);
-  if (assembly === undefined) return { rows: 0, missing: 0, surplus: 0, differences: [] };
-  try {
-    return (await auditTargets(assembly.stores)).found;
-  } finally {
-    await assembly.close();
-  }
-}
-
-async function repairOne(objects: PipelineObjects): Promise<Repaired> {
-  const [result] = await workOn([objects], () => ({ do: 'repair' }), SILENT);
-  return result!.repaired!;
+  const { verifyFiles } = await import('../local/verify.ts');
+  return (await verifyFiles(file, repair === true)).map(({ label, found }) => ({ pipeline: label, ...found }));
 }
 
 function resultText({ pipeline, rows, missing, surplus, differences, repaired }: Result): string {

@@ -25,7 +25,7 @@ async function run(subject: string, options: RemoteOptions): Promise<void> {
       throw new CommandError(
         `nothing that is live or remembered is called ${subject}: it does not wait. \`fairlead updates\` lists updates; items are named by their key, or by source and key`,
       );
-    print(options.output, { whys }, () => whys.map(whyText).join('\n'));
+    await print(options.output, { whys }, () => whys.map(whyText).join('\n'));
   });
 }
 

@@ -1,15 +1,12 @@
 // The objects that a command works on: which files, which Pipelines, which live sources feed them.
-import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { LiveSource, Pipeline } from '../../crds/schema/index.ts';
 import type { Folders } from '../../runner/assemble/index.ts';
 import { CommandError } from '../exit.ts';
-import { DEFAULT_NAMESPACE, type Loaded, loadObjects, problemText, type SecretValues } from '../objects/index.ts';
-import { recentFile, recentFiles, rememberFiles } from './recent.ts';
-import type { Environment } from './secrets.ts';
-
-/** File that is taken where a command is called without -f. */
-export const DEFAULT_FILE = 'fairlead.yaml';
+import { labelOf } from '../label.ts';
+import { type Loaded, loadObjects, problemText, type SecretValues } from '../objects/index.ts';
+import { DEFAULT_FILE, filesHere, type Here } from './here.ts';
+import { recentFile, rememberFiles } from './recent.ts';
 
 /** A Pipeline with what feeds it. */
 export interface PipelineObjects {
@@ -21,22 +18,14 @@ export interface PipelineObjects {
   readonly folders: Folders;
 }
 
-export interface Surroundings {
-  readonly cwd: string;
-  readonly environment: Environment;
+export interface Surroundings extends Here {
   readonly stdin: () => Promise<string>;
 }
 
-/** Whether a command that is called without -f finds files to work on. */
-export const hasFiles = ({ cwd, environment }: Surroundings): boolean =>
-  existsSync(join(cwd, DEFAULT_FILE)) || recentFiles(recentFile(environment), cwd) !== undefined;
-
-/** Paths to read: those that were given, else `fairlead.yaml`, else those of the last run in this folder. */
-function pathsFrom(given: readonly string[] | undefined, { cwd, environment }: Surroundings): readonly string[] {
-  if (given !== undefined && given.length > 0) return given;
-  if (existsSync(join(cwd, DEFAULT_FILE))) return [DEFAULT_FILE];
-  const recent = recentFiles(recentFile(environment), cwd);
-  if (recent !== undefined) return recent;
+/** Paths to read: those that were given, else those that are here. */
+function pathsFrom(given: readonly string[] | undefined, here: Here): readonly string[] {
+  const paths = given !== undefined && given.length > 0 ? given : filesHere(here);
+  if (paths !== undefined) return paths;
   throw new CommandError(
     `say with -f which files to use: there is no ${DEFAULT_FILE} here, and nothing was run in this folder yet (fairlead init writes one)`,
     'usage',
@@ -44,11 +33,6 @@ function pathsFrom(given: readonly string[] | undefined, { cwd, environment }: S
 }
 
 const sameNamespace = (a: { namespace: string }, b: { namespace: string }) => a.namespace === b.namespace;
-
-/** What a Pipeline is called in what is printed. */
-export function labelOf({ namespace, name }: Pick<Loaded<unknown>, 'namespace' | 'name'>): string {
-  return namespace === DEFAULT_NAMESPACE ? name : `${namespace}-${name}`;
-}
 
 /** Loads the Pipelines of the files. Throws CommandError with every problem, each on its line. */
 export async function loadPipelines(

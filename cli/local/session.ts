@@ -128,7 +128,3 @@ export function exitOf(updates: readonly EndedUpdate[]): ExitName {
   if (results.has('Cancelled')) return 'cancelled';
   return results.has('CompletedWithErrors') ? 'completedWithErrors' : 'ok';
 }
-
-export function setExit(name: ExitName): void {
-  process.exitCode = EXIT[name].code;
-}

@@ -11,10 +11,9 @@ import {
   parseLiveSource,
   parsePipeline,
 } from '../../crds/schema/index.ts';
+import { DEFAULT_NAMESPACE } from '../label.ts';
 import { fieldText, type Problem } from './problem.ts';
 import type { Spot, YamlDocument } from './yaml.ts';
-
-export const DEFAULT_NAMESPACE = 'default';
 
 /** Where an object stands. */
 export interface Origin extends Spot {

@@ -1,8 +1,7 @@
 // Commands that work on a Pipeline's state are for the process that has it: they do the work here, have it done by a `fairlead dev --watch`, or ask
 // an operator, whose runners do it.
-import { hasFiles } from '../local/objects.ts';
+import { filesHere } from '../local/here.ts';
 import type { FileOptions } from '../local/options.ts';
-import { surroundings } from '../local/session.ts';
 import { announcedFor } from './place.ts';
 import type { RemoteOptions } from './session.ts';
 
@@ -13,5 +12,6 @@ export function asksOperator({ file, dir, server, context, operatorNamespace, na
   if (file !== undefined) return false;
   const named = server ?? process.env.FAIRLEAD_SERVER ?? context ?? operatorNamespace ?? namespace;
   if (named !== undefined) return true;
-  return announcedFor(dir)?.by === 'operator' || !hasFiles(surroundings());
+  if (announcedFor(dir)?.by === 'operator') return true;
+  return filesHere({ cwd: process.cwd(), environment: process.env }) === undefined;
 }

@@ -4,6 +4,11 @@ import type { ApiPlace } from './place.ts';
 
 const ANSWER_WITHIN_MS = 20_000;
 
+/** Who waits longer for a runner is told where to look. */
+const ANSWER_SOON_MS = 10_000;
+const STILL_WAITING =
+  'a runner is to look, and has not answered yet: fairlead top tells whether one is there, Ctrl-C stops waiting\n';
+
 export class ApiClient {
   readonly place: ApiPlace;
 
@@ -27,10 +32,15 @@ export class ApiClient {
 
   /** A question that runners answer, however long that takes; `act`: it mends what it finds. */
   async ask<T extends object>(path: string, act = false): Promise<T> {
-    const answer = await this.#fetch(path, act ? { method: 'POST', body: '{}' } : {});
-    const said = (await bodyOf(answer)) as T | { readonly error: string };
+    const patience = setTimeout(() => process.stderr.write(STILL_WAITING), ANSWER_SOON_MS);
+    const said = await this.#asked<T>(path, act).finally(() => clearTimeout(patience));
     if ('error' in said) throw new CommandError(said.error);
     return said;
+  }
+
+  async #asked<T>(path: string, act: boolean): Promise<T | { readonly error: string }> {
+    const answer = await this.#fetch(path, act ? { method: 'POST', body: '{}' } : {});
+    return (await bodyOf(answer)) as T | { readonly error: string };
   }
 
   /** Parsed events of the stream until `signal` aborts. */

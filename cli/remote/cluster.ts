@@ -1,4 +1,5 @@
 // The API of an operator in a cluster: on loopback of the leader's pod, reached through the API server as `kubectl port-forward` does.
+// What only a cluster needs is loaded when one is asked: most commands ask an operator of this machine and are to start fast.
 
 import { existsSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
@@ -6,8 +7,6 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { KubeConfig, V1Pod } from '@kubernetes/client-node';
-import { LABELS } from '../../crds/schema/index.ts';
-import { API_PORT } from '../../operator/settings.ts';
 import { CommandError } from '../exit.ts';
 import type { ApiPlace } from './place.ts';
 
@@ -50,7 +49,10 @@ function mayHaveConfig(): boolean {
 
 /** Opens a port of this machine that leads to the leader's API. */
 export async function forward(config: KubeConfig, { operatorNamespace }: ClusterOptions): Promise<ForwardedPlace> {
-  const { PortForward } = await import('@kubernetes/client-node');
+  const [{ PortForward }, { API_PORT }] = await Promise.all([
+    import('@kubernetes/client-node'),
+    import('../../operator/settings.ts'),
+  ]);
   const { name, namespace } = await leaderOf(config, operatorNamespace);
   const forwarder = new PortForward(config);
   const sockets = new Set<Socket>();
@@ -73,7 +75,10 @@ function closeAll(server: Server, sockets: ReadonlySet<Socket>): void {
 }
 
 async function leaderOf(config: KubeConfig, operatorNamespace: string | undefined) {
-  const { CoreV1Api } = await import('@kubernetes/client-node');
+  const [{ CoreV1Api }, { LABELS }] = await Promise.all([
+    import('@kubernetes/client-node'),
+    import('../../crds/schema/index.ts'),
+  ]);
   const core = config.makeApiClient(CoreV1Api);
   const labelSelector = `${LABELS.leader}=true`;
   let pods: V1Pod[];

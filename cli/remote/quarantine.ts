@@ -1,5 +1,5 @@
 // Items of an operator's Pipelines that are left alone or failed: its runners read them from the state, page by page.
-import { FIRST_TROUBLED, type TroubledItem, type TroubledPage } from '../../runner/protocol/index.ts';
+import type { TroubledItem, TroubledPage } from '../../runner/protocol/index.ts';
 import { type ApiClient, pathOf } from './client.ts';
 import { pipelinesOf, type RemoteOptions, withOperator } from './session.ts';
 
@@ -15,11 +15,10 @@ export function troubledRemotely(
 
 async function itemsOf(client: ApiClient, pipeline: string): Promise<TroubledItem[]> {
   const items: TroubledItem[] = [];
-  for (let place: TroubledPage['next'] = FIRST_TROUBLED; place !== undefined; ) {
-    const at = pathOf(pipeline, `/troubled?status=${place.status}&id=${place.id}`);
-    const page: TroubledPage = await client.ask<TroubledPage>(at);
-    items.push(...page.items);
-    place = page.next;
+  for (let after = ''; ; ) {
+    const { items: more, next } = await client.ask<TroubledPage>(pathOf(pipeline, `/troubled${after}`));
+    items.push(...more);
+    if (next === undefined) return items;
+    after = `?status=${next.status}&id=${next.id}`;
   }
-  return items;
 }

@@ -8,10 +8,10 @@ import { type Form, print } from './session.ts';
 export interface Report {
   readonly reporter: Reporter;
   /** What came of it, where that was not told already. */
-  print(data: object): void;
+  print(data: object): Promise<void>;
 }
 
 export function reportOf(form: Form | undefined): Report {
   if (form === 'yaml') return { reporter: SILENT, print: (data) => print(form, data, () => '') };
-  return { reporter: reporterFor(form === 'json' ? 'json' : undefined), print: () => {} };
+  return { reporter: reporterFor(form === 'json' ? 'json' : undefined), print: async () => {} };
 }

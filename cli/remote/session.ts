@@ -1,6 +1,5 @@
 // What commands that ask an operator share: options, finding it, choosing the Pipeline, forms of output.
 import type { Command } from 'commander';
-import { stringify } from 'yaml';
 import type { Overview, PipelineView } from '../../operator/api/index.ts';
 import { CommandError } from '../exit.ts';
 import { ApiClient } from './client.ts';
@@ -88,8 +87,8 @@ export function partsOf(pipeline: string): { readonly namespace: string; readonl
 }
 
 /** Prints data in the form that was asked for, or as text for people. */
-export function print(form: Form | undefined, data: object, text: (isWide: boolean) => string): void {
+export async function print(form: Form | undefined, data: object, text: (isWide: boolean) => string): Promise<void> {
   if (form === 'json') process.stdout.write(`${JSON.stringify(data, null, 2)}\n`);
-  else if (form === 'yaml') process.stdout.write(stringify(data));
+  else if (form === 'yaml') process.stdout.write((await import('yaml')).stringify(data));
   else process.stdout.write(text(form === 'wide'));
 }

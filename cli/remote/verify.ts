@@ -1,11 +1,8 @@
 // `fairlead verify` where an operator has the Pipelines: its runners compare state and targets, and mend what differs.
-import { ANNOTATIONS } from '../../crds/schema/index.ts';
 import type { PipelineView } from '../../operator/api/index.ts';
 import type { Repaired, Verified } from '../../runner/protocol/index.ts';
 import { CommandError } from '../exit.ts';
-import { patched } from './act.ts';
 import { type ApiClient, pathOf } from './client.ts';
-import { kubeConfig } from './cluster.ts';
 import { partsOf, pipelinesOf, type RemoteOptions, withOperator } from './session.ts';
 
 export interface VerifyOptions extends RemoteOptions {
@@ -36,11 +33,8 @@ async function repairedInCluster(client: ApiClient, name: string, { context }: R
   const before = await verified(client, name);
   if (before.missing + before.surplus === 0) return { ...before, repaired: 0 };
   const known = new Set((await repairsOf(client, name)).map((update) => update.name));
-  const config = await kubeConfig(context);
-  if (config === undefined)
-    throw new CommandError(`${name}: repairing asks the API server, and there is no kubeconfig`);
-  const annotations = { [ANNOTATIONS.repair]: new Date().toISOString() };
-  await patched(config, 'pipelines', partsOf(name), { metadata: { annotations } });
+  const { wishRepair } = await import('./wishes.ts');
+  await wishRepair(context, partsOf(name));
   await repairEnded(client, name, known);
   const mended = new Set(before.differences.map(({ owner }) => owner)).size;
   return { ...(await verified(client, name)), repaired: mended };

@@ -74,7 +74,7 @@ test('refresh, reprocess and the release of what is quarantined become annotatio
   expect(Object.keys(ofSource).sort()).toEqual(['fairlead.dev/allow-deletes', 'fairlead.dev/refresh']);
   expect(Object.keys(ofPipeline).sort()).toEqual(['fairlead.dev/reprocess', 'fairlead.dev/retry-failed']);
   const first = ofPipeline['fairlead.dev/reprocess'];
-  await fairlead('reprocess', '-n', namespace);
+  await fairlead('reprocess', '--pipeline', `${namespace}/index`);
   expect((await see('pipelines', 'index')).metadata.annotations?.['fairlead.dev/reprocess']).not.toBe(first);
 });
 
