@@ -23,8 +23,8 @@ export class BranchEntry implements Branch {
   /** Takes no more requests, and goes when its last run has ended. */
   isRemoved = false;
   readonly parent: BranchEntry | undefined;
-  /** One for each need that ever occurred below; few. */
-  readonly lanes: Lane[] = [];
+  /** The first of a chain: one for each need that ever occurred below; few. */
+  lane: Lane | undefined = undefined;
   /** The order of what is below it. */
   readonly rule: ServingRule;
   readonly kind: Branch['kind'];
@@ -78,7 +78,8 @@ export class BranchEntry implements Branch {
 
   /** Made when the need first occurs. */
   laneFor(need: number): Lane {
-    return this.lanes.find((lane) => lane.need === need) ?? new Lane(this, need);
+    for (let lane = this.lane; lane !== undefined; lane = lane.next) if (lane.need === need) return lane;
+    return new Lane(this, need);
   }
 
   /**
@@ -87,7 +88,7 @@ export class BranchEntry implements Branch {
    */
   first(isOpen: readonly boolean[]): RunEntry | undefined {
     let first: Lane | undefined;
-    for (const own of this.lanes) {
+    for (let own = this.lane; own !== undefined; own = own.next) {
       if (!isOpen[own.need] || !own.isOffering) continue;
       const lane = this.kind === 'update' ? own : own.items[0]!;
       if (first === undefined || this.rule.compare(lane, first) < 0) first = lane;
@@ -112,6 +113,13 @@ export class BranchEntry implements Branch {
   /** Puts its lanes, and those above them, where they belong now. */
   settle(): void {
     for (const lane of this.lanes) lane.settleUp();
+  }
+
+  /** For those who look without haste. */
+  get lanes(): Lane[] {
+    const lanes: Lane[] = [];
+    for (let lane = this.lane; lane !== undefined; lane = lane.next) lanes.push(lane);
+    return lanes;
   }
 
   /** Its own runs that wait. */

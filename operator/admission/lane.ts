@@ -23,6 +23,8 @@ export class Lane implements Contender {
   readonly rule: ServingRule | undefined;
   /** The lane of the branch above for the same need; undefined at the pool. */
   readonly above: Lane | undefined;
+  /** Another lane of the same branch. */
+  readonly next: Lane | undefined;
   /** Runs of the branch itself; the lane for loans offers those of its class. */
   readonly queue: RunList;
 
@@ -32,7 +34,8 @@ export class Lane implements Contender {
     this.queue = this.isLoan ? branch.laneFor(need - 1).queue : new RunList();
     this.rule = branch.parent?.rule;
     this.above = branch.parent?.laneFor(need);
-    branch.lanes.push(this);
+    this.next = branch.lane;
+    branch.lane = this;
   }
 
   get isLoan(): boolean {

@@ -206,13 +206,17 @@ export class AdmissionTree {
     return granted;
   }
 
-  /** The run to be served first of those who could start: with room in its class, on a slot that is free or on its lender's idle loan (A12). */
+  /**
+   * The run to be served first of those who could start: with room in its class, on a slot that is free or on its lender's idle loan (A12).
+   * Nobody could while as many execute as the limit says, be the slots lent or not (A4).
+   */
   #first(): RunEntry | undefined {
+    if (this.#rooms.executing >= this.#slots) return undefined;
+    const isSlotFree = this.#pool.heldSlots < this.#slots;
     for (const { number } of this.#rooms.all) {
       const hasRoom = this.#rooms.hasRoom(number);
-      this.#isOpen[2 * number] = hasRoom && this.#isSlotFree;
-      // Slots may only be lent while no more than the limit execute: always so, but after the limit was lowered (A4).
-      this.#isOpen[2 * number + 1] = hasRoom && this.#rooms.executing < this.#slots;
+      this.#isOpen[2 * number] = hasRoom && isSlotFree;
+      this.#isOpen[2 * number + 1] = hasRoom;
     }
     this.#closings.openWithoutRoom(this.#rooms);
     return this.#pool.first(this.#isOpen);
@@ -378,7 +382,7 @@ export class AdmissionTree {
       branch.heldSlots += slots;
       if (load !== NO_LOAD) branch.countLoad(load, runs, loaded);
       branch.held = this.#cost === 'slots' ? branch.heldSlots : this.#costOf(branch);
-      for (const lane of branch.lanes) lane.settle();
+      for (let lane = branch.lane; lane !== undefined; lane = lane.next) lane.settle();
     }
   }
 
