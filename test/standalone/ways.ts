@@ -1,6 +1,6 @@
 // The ways in which one set of objects is served: in one process, and by an operator with runners of its own, on either store.
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import pg from 'pg';
@@ -18,6 +18,8 @@ export interface WayOptions {
   readonly args: readonly string[];
   /** Cycles are asked of that process; or, once it has ended, made by a process each, as `fairlead dev` does whose `--watch` sees all by itself. */
   readonly cycles: 'asked' | 'alone';
+  /** What they say, all of them, once they have heard the first signal: two signals that a process has not looked at are one. */
+  readonly heard: RegExp;
   /** State and targets are there; absent: in SQLite. */
   readonly postgresUrl?: string;
 }
@@ -31,6 +33,9 @@ export type Rows = readonly string[];
 
 export type Counted = Omit<Counts, 'superseded'>;
 
+/** By what is counted. */
+export type Most = Readonly<Record<string, number>>;
+
 export class Way {
   readonly folder = temporaryFolder();
   readonly #options: WayOptions;
@@ -41,14 +46,14 @@ export class Way {
   }
 
   async start(objects: (store: { readonly state: string; target(table: string): string }) => string): Promise<void> {
-    const { args, postgresUrl } = this.#options;
+    const { postgresUrl } = this.#options;
     const url = `urlFrom: {env: ${DATABASE_VARIABLE}}`;
     const store =
       postgresUrl === undefined
         ? { state: 'sqlite: {}', target: (table: string) => `sqlite: {table: ${table}}` }
         : { state: `postgres: {${url}}`, target: (table: string) => `postgres: {${url}, table: ${table}}` };
     this.write('fairlead.yaml', objects(store));
-    this.#process = this.#run([...args, '-f', 'fairlead.yaml', '--api', '127.0.0.1:0']);
+    this.#process = this.#run(this.#args);
     await eventually(
       () => announcedFor(this.folder),
       (place) => place !== undefined,
@@ -56,11 +61,49 @@ export class Way {
     );
   }
 
+  /**
+   * All processes are told twice to end, in the middle of what `change` makes a cycle of the live source do: the file `stays` says that it is at it,
+   * and it goes on while there is the file `held`. Then they begin anew.
+   */
+  async cutShort(source: string, change: () => void): Promise<void> {
+    this.write('held', '');
+    const isAlone = this.#options.cycles === 'alone';
+    if (isAlone) await this.stop();
+    change();
+    if (isAlone) this.#process = this.#run(['dev', '--once', '-f', 'fairlead.yaml']);
+    else await this.#api.post(`${PIPELINE}/actions`, { action: 'refresh', source });
+    await eventually(() => existsSync(join(this.folder, 'stays')), Boolean, 'the item is being done');
+    const { process: one, done } = this.#process!;
+    one.kill('SIGTERM');
+    await this.#process!.sees(this.#options.heard);
+    one.kill('SIGTERM');
+    await done;
+    this.remove('held');
+    this.#process = this.#run(this.#args);
+  }
+
+  /** How much was in flight at once, at the most, by what the module wrote down. */
+  most(): Most {
+    const file = join(this.folder, 'crowd');
+    const now: Record<string, number> = {};
+    const most: Record<string, number> = {};
+    for (const line of existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : []) {
+      const [what, change] = line.split(' ') as [string, string];
+      now[what] = (now[what] ?? 0) + Number(change);
+      most[what] = Math.max(most[what] ?? 0, now[what]);
+    }
+    return most;
+  }
+
   /** As people do: with a signal, and runners leave first. */
   async stop(): Promise<void> {
     this.#process?.process.kill('SIGTERM');
     await this.#process?.done;
     this.#process = undefined;
+  }
+
+  get #args(): readonly string[] {
+    return [...this.#options.args, '-f', 'fairlead.yaml', '--api', '127.0.0.1:0'];
   }
 
   #run(args: readonly string[]): RunningCommand {
