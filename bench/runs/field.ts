@@ -46,6 +46,8 @@ export interface Field {
   cpuMs(): Promise<{ readonly operator: number; readonly runners: number }>;
   /** Ends a run without a time of its own, on the runner (`r0`, `r1`, ...) that has it. */
   end(runner: string, run: number): void;
+  /** Sends a signal to a runner's process. */
+  signal(runner: string, signal: NodeJS.Signals): void;
   close(): Promise<void>;
 }
 
@@ -84,7 +86,8 @@ export async function openField(options: FieldOptions): Promise<Field> {
     ...(lease && { lease }),
     events: {
       ...options.gatewayEvents,
-      joined: () => {
+      joined: (...who) => {
+        options.gatewayEvents?.joined?.(...who);
         if (++joined === count) everybody.resolve();
       },
     },
@@ -101,6 +104,7 @@ export async function openField(options: FieldOptions): Promise<Field> {
       return { operator: ownCpuMs(), runners: each.reduce((sum, one) => sum + one, 0) };
     },
     end: (runner, run) => void runners[Number(runner.slice(1))]?.send(run),
+    signal: (runner, signal) => void runners[Number(runner.slice(1))]?.kill(signal),
     close: async () => {
       await Promise.all(runners.map(ended));
       gateway.close('the benchmark ends');

@@ -23,14 +23,31 @@ test('half-open connections are found out, sessions go on over new ones, and no 
 });
 
 test('runners that are cut off for longer than their lease stop, and what they had is done when the network is back', async () => {
-  const { run, proxy, done, told, left } = await fieldBehindProxy();
+  const { run, proxy, done, told, until } = await fieldBehindProxy();
   const ended = run();
   await done.reach(RUNS / 4);
   proxy.cut();
-  await left;
+  await Promise.all(['r0', 'r1'].map((runner) => until(`${runner} left: it was not heard in time`)));
   proxy.heal();
   await ended;
   expect(told.filter((what) => what.endsWith('left: it was not heard in time')).length).toBe(2);
+});
+
+test('a runner that is stopped for longer than its lease is not waited for, and begins anew when it goes on', async () => {
+  const { run, signal, done, told, until } = await fieldBehindProxy();
+  const ended = run();
+  await done.reach(RUNS / 4);
+  const [stopped, other] = done.rootRunner === 'r0' ? ['r1', 'r0'] : ['r0', 'r1'];
+  signal(stopped, 'SIGSTOP');
+  try {
+    await until(`${stopped} left: it was not heard in time`);
+    await ended;
+  } finally {
+    signal(stopped, 'SIGCONT');
+  }
+  await until(`${stopped} joined again`);
+  expect(done.count, 'each run once').toBe(RUNS);
+  expect(told.filter((what) => what.startsWith(other))).toEqual([]);
 });
 
 test('on a slow network everything is done, and nobody is taken for dead', async () => {
@@ -52,7 +69,17 @@ async function fieldBehindProxy() {
   const proxy = new TcpProxy();
   const done = new Done();
   const told: string[] = [];
-  const bothLeft = Promise.withResolvers<void>();
+  const joined = new Set<string>();
+  const waiting = new Map<string, () => void>();
+  const tell = (what: string) => {
+    told.push(what);
+    waiting.get(what)?.();
+  };
+  const until = (what: string) =>
+    new Promise<void>((resolve) => {
+      if (told.includes(what)) resolve();
+      else waiting.set(what, resolve);
+    });
   const field = await openField({
     slotsMax: SLOTS,
     runnerSlots: SLOTS / 2,
@@ -60,11 +87,9 @@ async function fieldBehindProxy() {
     events: done,
     lease: LEASE,
     gatewayEvents: {
-      silent: (runner) => told.push(`${runner} is silent`),
-      left: (runner, why) => {
-        told.push(`${runner} left: ${why}`);
-        if (told.filter((what) => what.includes('left')).length === 2) bothLeft.resolve();
-      },
+      joined: (runner) => (joined.has(runner) ? tell(`${runner} joined again`) : joined.add(runner)),
+      silent: (runner) => tell(`${runner} is silent`),
+      left: (runner, why) => tell(`${runner} left: ${why}`),
     },
     through: (port) => proxy.listen(port),
   });
@@ -72,15 +97,17 @@ async function fieldBehindProxy() {
     await field.close();
     proxy.close();
   });
-  const { dispatcher } = field;
+  const { dispatcher, signal } = field;
   const run = () => update(dispatcher, 'a', { children: RUNS, eachMs: 20, window: RUNS });
-  return { dispatcher, proxy, done, told, run, left: bothLeft.promise };
+  return { dispatcher, signal, proxy, done, told, run, until };
 }
 
 /** Counts items that are done. */
 class Done implements DispatchEvents {
   count = 0;
   lostRuns = 0;
+  /** Where the run is that mounts all others. */
+  rootRunner = '';
   #wanted = Number.POSITIVE_INFINITY;
   #tell = () => {};
 
@@ -90,6 +117,10 @@ class Done implements DispatchEvents {
       this.#tell = resolve;
     });
   }
+
+  granted: NonNullable<DispatchEvents['granted']> = ({ kind }, { runner }) => {
+    if (kind === 'cycle') this.rootRunner = runner.split('/')[0]!;
+  };
 
   lost = (): void => {
     this.lostRuns++;
