@@ -55,7 +55,7 @@ export class OperatorProcess {
     // With the options that the image sets (Dockerfile).
     const options = ['--enable-source-maps', '--max-semi-space-size=16'];
     const child = spawn(process.execPath, [...options, join(folder, 'dist', 'main.js'), 'operator', ...args], {
-      stdio: ['ignore', 'ignore', 'inherit'],
+      stdio: ['ignore', 2, 'inherit'], // what it says is no result of the bench
       env: {
         ...process.env,
         KUBECONFIG: world.api.kubeconfig,
@@ -64,6 +64,12 @@ export class OperatorProcess {
       },
     });
     return new OperatorProcess(child, folder, linkPort, httpPort);
+  }
+
+  /** Rejects when the process ends by itself: whoever waits for what it does would wait for ever. */
+  async untilEnd(): Promise<never> {
+    const [code] = (await once(this.#child, 'exit')) as [number | null];
+    throw new Error(`the operator ended with code ${code}`);
   }
 
   /** Seconds from the start of the process to its lead. */

@@ -1,6 +1,5 @@
 // Keeps one Pipeline as it is written: its host, its runner pods, its status. Level-based: what is done follows from what is there now.
 import {
-  FINALIZER,
   type Inflight,
   type LiveSourceSpec,
   type PipelineSpec,
@@ -9,14 +8,14 @@ import {
   resolveInflight,
 } from '../../../crds/schema/index.ts';
 import { secretNames } from '../../blueprint/index.ts';
-import { type EndedUpdate, type HostSpecs, PipelineHost } from '../../host/index.ts';
-import { pastOf, sourcePastOf } from '../objects/past.ts';
-import { keyOf, lookAgain, type Outcome, SETTLED, type StoredObject, type WriteResult } from '../ports.ts';
+import type { PipelineHost } from '../../host/index.ts';
+import { keyOf, lookAgain, type Outcome, SETTLED, type StoredObject } from '../ports.ts';
 import type { Kept } from '../runners/kept.ts';
 import type { Trouble } from '../status/picture.ts';
 import { pipelineStatus } from '../status/status.ts';
-import { updateNote } from '../status/update-note.ts';
 import type { ControlContext } from './context.ts';
+import { hold, isHeld, letGo, noteStuck } from './finalizer.ts';
+import { Hosting } from './hosting.ts';
 import { pipelinePicture } from './pictures.ts';
 
 /** What was seen of a Pipeline by its last reconcile; statuses are made from it at the moment of writing. */
@@ -31,17 +30,18 @@ interface Seen {
 
 /** Counts and updates move without an event: while an update runs its Pipeline is looked at this often. */
 const LOOK_MS = 5_000;
-const CONFLICT_MS = 200;
 const STATUS_KIND = 'Pipeline';
 
 export class PipelineController {
   readonly #context: ControlContext;
+  readonly #hosting: Hosting;
   readonly #seen = new Map<string, Seen>();
   /** Why the last kept pods are as they are, for sources that ask. */
   readonly #kept = new Map<string, Kept>();
 
   constructor(context: ControlContext) {
     this.#context = context;
+    this.#hosting = new Hosting(context);
   }
 
   /** What the last reconcile found out about a Pipeline's runners. */
@@ -63,22 +63,15 @@ export class PipelineController {
     if (inflight.kind === 'refused')
       return this.#refused(object, { reason: 'InvalidSpec', message: inflight.message }, signal);
     if (object.metadata.deletionTimestamp !== undefined) return this.#delete(object, read.spec, inflight, signal);
-    const held = await this.#holds(object, signal);
-    if (held !== 'held') return held === 'conflict' ? lookAgain(CONFLICT_MS) : SETTLED; // its own event brings it back
-    return this.#follow(object, read.spec, inflight, signal);
+    return (await hold(this.#context.writes, object, signal)) ?? this.#follow(object, read.spec, inflight, signal);
   }
 
   // ---- a Pipeline that lives ---------------------------------------------------------------------------------------
 
-  async #follow(
-    object: StoredObject,
-    spec: PipelineSpec,
-    { slotsMax, limits }: Inflight,
-    signal: AbortSignal,
-  ): Promise<Outcome> {
+  async #follow(object: StoredObject, spec: PipelineSpec, inflight: Inflight, signal: AbortSignal): Promise<Outcome> {
     const key = keyOf(object);
-    const sources = this.#sourcesOf(key);
-    const host = this.#hostOf(object, { pipeline: spec, slotsMax, limits, sources });
+    const sources = this.#hosting.sourcesOf(key);
+    const host = this.#hosting.follow(object, spec, inflight, sources);
     this.#act(object, host);
     const kept = await this.#keep(object, spec, sources, host, spec.suspend && !host.isDropping, signal);
     this.#show(object, {
@@ -86,97 +79,10 @@ export class PipelineController {
       trouble: undefined,
       kept,
       isSuspended: spec.suspend,
-      slotsMax,
+      slotsMax: inflight.slotsMax,
       sources: this.#context.caches.sourcesOf(key).length,
     });
     return this.#nextLook(host, kept);
-  }
-
-  /** LiveSources that take part: accepted, held by the finalizer, not being deleted. */
-  #sourcesOf(key: string): Map<string, LiveSourceSpec> {
-    const sources = new Map<string, LiveSourceSpec>();
-    for (const object of this.#context.caches.sourcesOf(key)) {
-      const { name, deletionTimestamp, finalizers = [] } = object.metadata;
-      const read = this.#context.sources.read(object);
-      const before = this.#context.hosts.get(key)?.host.specs.sources.get(name);
-      if (deletionTimestamp !== undefined || !finalizers.includes(FINALIZER)) continue;
-      if (read.kind === 'read') sources.set(name, read.spec);
-      else if (before !== undefined) sources.set(name, before); // what was accepted last goes on
-    }
-    return sources;
-  }
-
-  #hostOf(object: StoredObject, specs: Omit<HostSpecs, 'generation'>): PipelineHost {
-    const key = keyOf(object);
-    const { hosts } = this.#context;
-    const known = hosts.get(key);
-    if (known === undefined) {
-      const host = this.#open(object, { ...specs, generation: 1 });
-      hosts.set(key, { uid: object.metadata.uid ?? '', host });
-      this.#context.hostOpened?.(key, object, host);
-      host.start();
-      this.#wakeSources(object, specs.sources.keys());
-      return host;
-    }
-    const { host } = known;
-    if (isChanged(host.specs, specs)) {
-      const before = host.specs.sources;
-      host.apply({ ...specs, generation: host.specs.generation + 1 });
-      this.#context.specsChanged(key);
-      this.#wakeSources(
-        object,
-        [...specs.sources.keys()].filter((name) => !before.has(name)),
-      );
-    }
-    return host;
-  }
-
-  /** Their triggers and statuses waited for the host. */
-  #wakeSources({ metadata }: StoredObject, names: Iterable<string>): void {
-    for (const name of names) this.#context.wakeSource(`${metadata.namespace ?? 'default'}/${name}`);
-  }
-
-  #open(object: StoredObject, specs: HostSpecs): PipelineHost {
-    const key = keyOf(object);
-    const { namespace = 'default' } = object.metadata;
-    const { clock, settings, caches, random, defer } = this.#context;
-    const status = object.status as PipelineStatus | undefined;
-    const follower = this.#context.follow?.(key);
-    const host = new PipelineHost({
-      name: key,
-      clock,
-      epoch: settings.epoch,
-      specs,
-      ...(follower !== undefined && { follower }),
-      ...(defer !== undefined && { defer }),
-      past: (name) => {
-        if (name === undefined) return pastOf(status as never);
-        const source = caches.source(`${namespace}/${name}`);
-        const spec = specs.sources.get(name);
-        if (source === undefined || spec === undefined) return undefined;
-        return sourcePastOf(spec, source.status as never, isEdited(source), random);
-      },
-      observer: {
-        demandChanged: () => this.#context.wakePipeline(key),
-        statusChanged: (name) => {
-          if (name === undefined) this.#context.wakePipeline(key);
-          else this.#context.wakeSource(`${namespace}/${name}`);
-        },
-        updateEnded: (ended) => this.#note(key, namespace, ended),
-      },
-    });
-    // An edit that came while nobody led: fingerprints say which items it concerns.
-    if (status?.observedGeneration !== undefined && isEdited(object)) host.want({ trigger: 'edit' });
-    return host;
-  }
-
-  /** Tells of an update where it is seen with `kubectl describe`: on its LiveSource, or on the Pipeline. */
-  #note(key: string, namespace: string, ended: EndedUpdate): void {
-    const { caches, notes } = this.#context;
-    const note = updateNote(ended);
-    const { source } = ended.record;
-    const object = source === undefined ? caches.pipeline(key) : caches.source(`${namespace}/${source}`);
-    if (note !== undefined && object !== undefined) notes.record(object, note);
   }
 
   /** Trigger annotations. */
@@ -228,58 +134,45 @@ export class PipelineController {
     return inMs === undefined ? SETTLED : lookAgain(inMs);
   }
 
-  // ---- the finalizer, and deletion ---------------------------------------------------------------------------------
+  // ---- deletion ----------------------------------------------------------------------------------------------------
 
-  /** F1: whether the finalizer stands; where not, what came of asking for it. */
-  async #holds(object: StoredObject, signal: AbortSignal): Promise<'held' | WriteResult> {
-    const { finalizers = [] } = object.metadata;
-    if (finalizers.includes(FINALIZER)) return 'held';
-    return this.#context.writes.setFinalizers(object, [...finalizers, FINALIZER], signal);
-  }
-
-  async #delete(
-    object: StoredObject,
-    spec: PipelineSpec,
-    { slotsMax, limits }: Inflight,
-    signal: AbortSignal,
-  ): Promise<Outcome> {
-    if (!(object.metadata.finalizers ?? []).includes(FINALIZER)) return SETTLED;
+  async #delete(object: StoredObject, spec: PipelineSpec, inflight: Inflight, signal: AbortSignal): Promise<Outcome> {
+    if (!isHeld(object)) return SETTLED;
     const key = keyOf(object);
-    if (spec.deletionPolicy === 'Retain') return this.#letGo(object, signal);
+    const { writes, notes } = this.#context;
+    if (spec.deletionPolicy === 'Retain') return letGo(writes, object, signal);
     const known = this.#context.hosts.get(key)?.host;
-    const host = known ?? this.#hostOf(object, { pipeline: spec, slotsMax, limits, sources: new Map() });
+    const host = known ?? this.#hosting.follow(object, spec, inflight, new Map());
     const state = this.#context.drops.advance(
       object,
       (ended) => host.drop(undefined, ended),
       () => this.#context.wakePipeline(key),
     );
-    if (state.kind === 'done') return this.#letGo(object, signal);
-    if (state.kind === 'given-up') {
-      this.#context.notes.record(object, stuckNote(state.message));
-      return this.#letGo(object, signal);
-    }
-    const kept = await this.#keep(object, spec, this.#sourcesOf(key), host, false, signal);
+    if (state.kind === 'given-up') noteStuck(notes, object, state.message);
+    if (state.kind === 'done' || state.kind === 'given-up') return letGo(writes, object, signal);
+    const kept = await this.#keep(object, spec, this.#hosting.sourcesOf(key), host, false, signal);
     if (isNamespaceGoing(kept)) {
-      this.#context.notes.record(object, stuckNote('its namespace is being deleted and takes no runner any more'));
-      return this.#letGo(object, signal);
+      noteStuck(notes, object, 'its namespace is being deleted and takes no runner any more');
+      return letGo(writes, object, signal);
     }
     const trouble: Trouble | undefined =
       state.message === undefined ? undefined : { reason: 'DeletionStuck', message: state.message };
-    this.#show(object, { refusal: undefined, trouble, kept, isSuspended: false, slotsMax, sources: 0 });
+    this.#show(object, {
+      refusal: undefined,
+      trouble,
+      kept,
+      isSuspended: false,
+      slotsMax: inflight.slotsMax,
+      sources: 0,
+    });
     const leftMs = Math.max(100, this.#context.drops.leftMs(object));
     return lookAgain(Math.min(leftMs, state.kind === 'waiting' ? state.afterMs : LOOK_MS));
   }
 
-  async #letGo(object: StoredObject, signal: AbortSignal): Promise<Outcome> {
-    const finalizers = (object.metadata.finalizers ?? []).filter((name) => name !== FINALIZER);
-    const result = await this.#context.writes.setFinalizers(object, finalizers, signal);
-    return result === 'conflict' ? lookAgain(CONFLICT_MS) : SETTLED;
-  }
-
   async #refused(object: StoredObject, refusal: Trouble, signal: AbortSignal): Promise<Outcome> {
-    if (object.metadata.deletionTimestamp !== undefined && (object.metadata.finalizers ?? []).includes(FINALIZER)) {
-      this.#context.notes.record(object, stuckNote(`the spec cannot be read (${refusal.message})`));
-      return this.#letGo(object, signal);
+    if (object.metadata.deletionTimestamp !== undefined && isHeld(object)) {
+      noteStuck(this.#context.notes, object, `the spec cannot be read (${refusal.message})`);
+      return letGo(this.#context.writes, object, signal);
     }
     this.#show(object, { refusal, trouble: undefined, kept: undefined, isSuspended: false, slotsMax: 0, sources: 0 });
     return SETTLED;
@@ -325,22 +218,3 @@ export class PipelineController {
 /** No runner is there to remove rows, and none can come: to wait for one would only hold up the end of the namespace. */
 const isNamespaceGoing = ({ classes }: Kept): boolean =>
   classes.every(({ ready }) => ready === 0) && classes.some(({ trouble }) => trouble?.reason === 'Deleting');
-
-/** The event of an object that was let go with its rows (F2). */
-export function stuckNote(message: string) {
-  const note = `Rows were left behind: ${message}. Remove them by hand, or make the object again and delete it.`;
-  return { type: 'Warning', reason: 'DeletionStuck', action: 'Delete', note } as const;
-}
-
-/** Whether the spec changed since a status was written. */
-export function isEdited({ metadata, status }: StoredObject): boolean {
-  const { observedGeneration } = (status ?? {}) as { observedGeneration?: number };
-  return observedGeneration !== undefined && observedGeneration < (metadata.generation ?? 0);
-}
-
-function isChanged(before: HostSpecs, now: Omit<HostSpecs, 'generation'>): boolean {
-  if (before.pipeline !== now.pipeline || before.slotsMax !== now.slotsMax) return true;
-  if (before.sources.size !== now.sources.size) return true;
-  for (const [name, spec] of now.sources) if (before.sources.get(name) !== spec) return true;
-  return false;
-}

@@ -1,12 +1,13 @@
 // Keeps one LiveSource as it is written. The Pipeline's controller feeds it to the host; here are its finalizer, its triggers, its status.
-import { FINALIZER, type LiveSourceSpec, type LiveSourceStatus } from '../../../crds/schema/index.ts';
+import type { LiveSourceSpec, LiveSourceStatus } from '../../../crds/schema/index.ts';
 import type { PipelineHost } from '../../host/index.ts';
-import { keyOf, lookAgain, type Outcome, SETTLED, type StoredObject, type WriteResult } from '../ports.ts';
+import { keyOf, lookAgain, type Outcome, SETTLED, type StoredObject } from '../ports.ts';
 import type { LiveSourcePicture, Trouble } from '../status/picture.ts';
 import { liveSourceStatus } from '../status/status.ts';
 import type { ControlContext } from './context.ts';
+import { hold, isHeld, letGo, noteStuck } from './finalizer.ts';
 import { hasRoom, sourcePicture } from './pictures.ts';
-import { type PipelineController, stuckNote } from './pipeline.ts';
+import type { PipelineController } from './pipeline.ts';
 
 interface Seen {
   readonly spec: LiveSourceSpec | undefined;
@@ -16,7 +17,6 @@ interface Seen {
 }
 
 const LOOK_MS = 5_000;
-const CONFLICT_MS = 200;
 const STATUS_KIND = 'LiveSource';
 
 export class SourceController {
@@ -40,8 +40,8 @@ export class SourceController {
     const { spec } = read;
     const pipelineKey = `${object.metadata.namespace ?? 'default'}/${spec.pipelineRef.name}`;
     if (object.metadata.deletionTimestamp !== undefined) return this.#delete(object, spec, pipelineKey, signal);
-    const held = await this.#holds(object, signal);
-    if (held !== 'held') return held === 'conflict' ? lookAgain(CONFLICT_MS) : SETTLED;
+    const held = await hold(this.#context.writes, object, signal);
+    if (held !== undefined) return held;
     const host = this.#context.hosts.get(pipelineKey)?.host;
     if (host !== undefined && host.records(object.metadata.name) !== undefined) this.#act(object, host);
     this.#show(object, { spec, refusal: undefined, trouble: undefined, pipelineKey });
@@ -63,12 +63,6 @@ export class SourceController {
     return held + waiting + backoff > 0 ? lookAgain(LOOK_MS) : SETTLED;
   }
 
-  async #holds(object: StoredObject, signal: AbortSignal): Promise<'held' | WriteResult> {
-    const { finalizers = [] } = object.metadata;
-    if (finalizers.includes(FINALIZER)) return 'held';
-    return this.#context.writes.setFinalizers(object, [...finalizers, FINALIZER], signal);
-  }
-
   // ---- deletion ----------------------------------------------------------------------------------------------------
 
   async #delete(
@@ -77,7 +71,7 @@ export class SourceController {
     pipelineKey: string,
     signal: AbortSignal,
   ): Promise<Outcome> {
-    if (!(object.metadata.finalizers ?? []).includes(FINALIZER)) return SETTLED;
+    if (!isHeld(object)) return SETTLED;
     const key = keyOf(object);
     const { hosts, drops } = this.#context;
     if (!this.#mustDrop(pipelineKey)) return this.#letGo(object, signal);
@@ -89,11 +83,8 @@ export class SourceController {
       (ended) => host?.drop(name, ended),
       () => this.#context.wakeSource(key),
     );
-    if (state.kind === 'done') return this.#letGo(object, signal);
-    if (state.kind === 'given-up') {
-      this.#context.notes.record(object, stuckNote(state.message));
-      return this.#letGo(object, signal);
-    }
+    if (state.kind === 'given-up') noteStuck(this.#context.notes, object, state.message);
+    if (state.kind === 'done' || state.kind === 'given-up') return this.#letGo(object, signal);
     const trouble: Trouble | undefined =
       state.message === undefined ? undefined : { reason: 'DeletionStuck', message: state.message };
     this.#show(object, { spec, refusal: undefined, trouble, pipelineKey });
@@ -110,17 +101,15 @@ export class SourceController {
   }
 
   async #letGo(object: StoredObject, signal: AbortSignal): Promise<Outcome> {
-    const finalizers = (object.metadata.finalizers ?? []).filter((name) => name !== FINALIZER);
-    const result = await this.#context.writes.setFinalizers(object, finalizers, signal);
-    if (result === 'conflict') return lookAgain(CONFLICT_MS); // the cache lags behind a write of ours: what was dropped stays dropped
-    this.#context.drops.forget(object.metadata.uid ?? '');
-    return SETTLED;
+    const outcome = await letGo(this.#context.writes, object, signal);
+    if (outcome === SETTLED) this.#context.drops.forget(object.metadata.uid ?? ''); // else what was dropped stays dropped
+    return outcome;
   }
 
   async #refused(object: StoredObject, refusal: Trouble, signal: AbortSignal): Promise<Outcome> {
     if (object.metadata.deletionTimestamp !== undefined) {
-      if (!(object.metadata.finalizers ?? []).includes(FINALIZER)) return SETTLED;
-      this.#context.notes.record(object, stuckNote(`the spec cannot be read (${refusal.message})`));
+      if (!isHeld(object)) return SETTLED;
+      noteStuck(this.#context.notes, object, `the spec cannot be read (${refusal.message})`);
       return this.#letGo(object, signal);
     }
     this.#show(object, { spec: undefined, refusal, trouble: undefined, pipelineKey: undefined });
