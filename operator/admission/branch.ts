@@ -48,14 +48,7 @@ export class BranchEntry implements Branch {
   /** Runs in flight that declared something and have not mounted others (M1). */
   loaded = 0;
 
-  constructor(
-    number: number,
-    kind: Branch['kind'],
-    name: string,
-    rule: ServingRule,
-    parent?: BranchEntry,
-    loan?: Loan,
-  ) {
+  constructor({ number, kind, name }: Branch, rule: ServingRule, parent?: BranchEntry, loan?: Loan) {
     this.number = number;
     this.kind = kind;
     this.name = name;
@@ -103,16 +96,11 @@ export class BranchEntry implements Branch {
     this.loaded += loaded;
   }
 
-  /** Lets in only the run that it is closed for, or nobody at all while that is stopped (M2, M3). */
-  close(run: RunEntry | undefined, isStopped: boolean): void {
+  /** Lets in nobody but this run, and not even that before something in flight changes (M2, M3); undefined: everybody. */
+  closeFor(run: RunEntry | undefined): void {
     this.closedFor = run;
-    this.isStopped = isStopped;
-    this.settle();
-  }
-
-  /** Puts its lanes, and those above them, where they belong now. */
-  settle(): void {
-    for (const lane of this.lanes) lane.settleUp();
+    this.isStopped = run !== undefined;
+    for (let lane = this.lane; lane !== undefined; lane = lane.next) lane.settleUp();
   }
 
   /** For those who look without haste. */

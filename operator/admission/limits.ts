@@ -37,7 +37,7 @@ export class Closings {
   close(branch: BranchEntry, run: RunEntry): void {
     this.#open((other) => other.closedFor === run || pathOf(other).includes(branch));
     this.#closed.add(branch);
-    branch.close(run, true);
+    branch.closeFor(run);
   }
 
   /** The run has started, or waits no more. */
@@ -59,7 +59,7 @@ export class Closings {
     for (const branch of this.#closed) {
       if (!which(branch)) continue;
       this.#closed.delete(branch);
-      branch.close(undefined, false);
+      branch.closeFor(undefined);
     }
   }
 }

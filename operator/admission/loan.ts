@@ -16,9 +16,9 @@ export class Loan {
   /** Where children wait: the brood, and the live sources that the lender mounted with their updates (A8). */
   readonly branches = new Set<BranchEntry>();
 
-  constructor(lender: RunEntry, brood: number, rule: ServingRule) {
+  constructor(lender: RunEntry, number: number, rule: ServingRule) {
     this.lender = lender;
-    this.brood = new BranchEntry(brood, 'update', lender.update.name, rule, lender.update, this);
+    this.brood = new BranchEntry({ number, kind: 'update', name: lender.update.name }, rule, lender.update, this);
   }
 
   get isIdle(): boolean {
@@ -28,6 +28,12 @@ export class Loan {
   /** The lender has nothing to do until a child is over (L2). */
   get isWaiting(): boolean {
     return this.borrower !== undefined || this.pending > 0;
+  }
+
+  /** The lender has ended: children that waited for the loan wait for the pool. */
+  close(): void {
+    for (const branch of this.branches) branch.loan = undefined;
+    this.settle();
   }
 
   /** Children are offered it anew, or no more (L3). */

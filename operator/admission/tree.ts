@@ -18,7 +18,7 @@ import { Rooms } from './rooms.ts';
 import { fewestHeldFirst, type ServingRule } from './rules.ts';
 import { NO_LOAD, RunEntry } from './run.ts';
 import type * as Said from './types.ts';
-import type { Branch, Limits, RequestOptions, Run, RunState } from './types.ts';
+import type { Branch, Limits, RequestOptions, Run, RunState, TreeOptions } from './types.ts';
 
 export class AdmissionTree {
   readonly #pool: BranchEntry;
@@ -36,19 +36,12 @@ export class AdmissionTree {
   /** By need: whether a run could start now. Written by `#first`. */
   readonly #isOpen: boolean[] = [];
 
-  constructor({
-    slots,
-    rule = fewestHeldFirst,
-    cost = 'slots',
-    limits = {},
-    milliCards,
-    rooms = {},
-  }: Said.TreeOptions) {
+  constructor({ slots, rule = fewestHeldFirst, cost = 'slots', limits = {}, milliCards, rooms = {} }: TreeOptions) {
     this.#rule = rule;
     this.#cost = cost;
     this.#milliCards = milliCards;
     this.#slots = checkedSlots(slots);
-    this.#pool = new BranchEntry(0, 'pool', 'pool', rule);
+    this.#pool = new BranchEntry({ number: 0, kind: 'pool', name: 'pool' }, rule);
     this.#pool.limits = checkedLimits(limits);
     for (const [name, size] of Object.entries(rooms)) this.#rooms.resize(name, size);
   }
@@ -124,7 +117,7 @@ export class AdmissionTree {
     const entry = entryOf(source);
     if (entry.kind !== 'source') refuse(`only a live source has a weight, not ${nameOf(entry)}`);
     entry.weight = checkedWeight(weight);
-    entry.settle();
+    this.#recount(entry, 0, 0);
   }
 
   /** Limits of the pool or of a live source; absent ones are lifted. */
@@ -212,10 +205,9 @@ export class AdmissionTree {
    */
   #first(): RunEntry | undefined {
     if (this.#rooms.executing >= this.#slots) return undefined;
-    const isSlotFree = this.#pool.heldSlots < this.#slots;
     for (const { number } of this.#rooms.all) {
       const hasRoom = this.#rooms.hasRoom(number);
-      this.#isOpen[2 * number] = hasRoom && isSlotFree;
+      this.#isOpen[2 * number] = hasRoom && this.#isSlotFree;
       this.#isOpen[2 * number + 1] = hasRoom;
     }
     this.#closings.openWithoutRoom(this.#rooms);
@@ -228,35 +220,32 @@ export class AdmissionTree {
 
   /** The one place where a run gets a slot: that of the loan, else one of the pool's. */
   #start(run: RunEntry, loan: Loan | undefined): void {
-    if (loan !== undefined) loan.borrower = run;
     run.borrowed = loan;
     run.room = this.#rooms.choose(run.room);
     this.#rooms.execute(run, true);
     this.#sequence++;
     this.#become(run, 'granted', loan === undefined ? 1 : 0);
-    if (loan !== undefined) this.#pace(loan);
+    if (loan !== undefined) this.#lend(loan, run);
     for (const twin of this.#twinsOf(run)) if (twin.state === 'waiting') this.#become(twin, 'following');
   }
 
+  /** A7: a borrower keeps the slot of a parent that ends; else it goes back to the pool, or to the loan that it was of. */
   #end(run: RunEntry): void {
     const { loan, borrowed, branch } = run;
+    const heir = loan?.borrower;
     this.#rooms.execute(run, false);
-    this.#become(run, 'ended', this.#passSlotOn(run) ? -1 : 0);
-    if (loan !== undefined) this.#closeLoan(loan);
+    this.#become(run, 'ended', borrowed === undefined ? -1 : 0);
     run.borrowed = undefined;
-    if (borrowed !== undefined) this.#pace(borrowed);
-    this.#pend(branch.loan, -1);
-  }
-
-  /** A7: a borrower keeps the slot of a parent that ends. True: the run's own slot leaves its branch. */
-  #passSlotOn({ loan, borrowed }: RunEntry): boolean {
-    const borrower = loan?.borrower;
-    if (borrowed !== undefined) borrowed.borrower = borrower;
-    if (borrower !== undefined) {
-      borrower.borrowed = borrowed;
-      if (borrowed === undefined) this.#recount(borrower.branch, 0, 1);
+    if (heir !== undefined) {
+      heir.borrowed = borrowed;
+      if (borrowed === undefined) this.#recount(heir.branch, 0, 1);
     }
-    return borrowed === undefined;
+    if (borrowed !== undefined) this.#lend(borrowed, heir);
+    if (loan !== undefined) {
+      loan.close();
+      this.#prune(loan.brood);
+    }
+    this.#pend(branch.loan, -1);
   }
 
   /** The run, if it is in flight. */
@@ -276,13 +265,6 @@ export class AdmissionTree {
     return run.loan;
   }
 
-  /** Its lender has ended: children that waited for it wait for the pool. */
-  #closeLoan(loan: Loan): void {
-    for (const branch of loan.branches) branch.loan = undefined;
-    loan.settle();
-    this.#prune(loan.brood);
-  }
-
   /** L2: a child was asked for, or is over. */
   #pend(loan: Loan | undefined, change: 1 | -1): void {
     if (loan === undefined) return;
@@ -290,8 +272,9 @@ export class AdmissionTree {
     this.#rooms.execute(loan.lender, !loan.isWaiting);
   }
 
-  /** A borrower came or went: brings up to date whom the loan is offered to (L3), and whether the lender executes (A12). */
-  #pace(loan: Loan): void {
+  /** L3: to the borrower, or back to the lender, whose children are offered it then. */
+  #lend(loan: Loan, borrower: RunEntry | undefined): void {
+    loan.borrower = borrower;
     loan.settle();
     this.#rooms.execute(loan.lender, !loan.isWaiting);
   }
@@ -398,7 +381,7 @@ export class AdmissionTree {
 
   #open(kind: 'source' | 'update', name: string, parent: BranchEntry, loan: Loan | undefined): BranchEntry {
     if (parent.kind === 'update' || parent.isRemoved) refuse(`a ${kind} cannot be opened under ${nameOf(parent)}`);
-    const branch = new BranchEntry(++this.#branches, kind, name, this.#rule, parent, loan);
+    const branch = new BranchEntry({ number: ++this.#branches, kind, name }, this.#rule, parent, loan);
     branch.slotsMax = this.#rule.slotsMax?.(name) ?? branch.slotsMax;
     return branch;
   }
