@@ -82,6 +82,7 @@ spec:
 }
 
 function run(folder: string, { file: name, force }: Options): void {
+  if (name === '-') throw new CommandError('init writes a file: give its name with -f', 'usage');
   if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) throw new CommandError(`${folder} is no folder`);
   const file = isAbsolute(name) ? name : join(folder, name);
   if (existsSync(file) && force !== true)

@@ -50,6 +50,7 @@ function resultText({ pipeline, rows, missing, surplus, differences, repaired }:
   });
   const rest = missing + surplus - differences.length;
   const more = rest > 0 ? `… and ${rest} more\n` : '';
-  const mended = repaired === undefined ? '' : `; ${repaired} components were mended`;
+  const mended =
+    repaired === undefined ? '' : `; ${repaired} ${repaired === 1 ? 'component was' : 'components were'} mended`;
   return `${lines.join('')}${more}${pipeline}: ${rows} rows, ${missing} missing, ${surplus} surplus${mended}\n`;
 }

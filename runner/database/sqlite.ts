@@ -154,6 +154,8 @@ function open(file: string | URL, readOnly: boolean): DatabaseSync {
 export function explained<T>(file: string, readOnly: boolean, body: () => T): T {
   if (readOnly && !existsSync(file))
     throw new NothingIndexed(`there is no file ${file}: nothing was indexed into it yet`);
+  if (statSync(file, { throwIfNoEntry: false })?.isDirectory())
+    throw new Error(`${file} is a folder: name another file`);
   try {
     return body();
   } catch (error) {

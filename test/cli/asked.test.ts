@@ -212,7 +212,7 @@ for (const name of Object.keys(SERVERS))
       database.close();
       const lost = await ask('verify');
       expect(lost).toMatchObject({ code: 1, stdout: expect.stringMatching(/row \w+ of notes\/good.md is missing/) });
-      const mended = { code: 0, stdout: 'index: 1 rows, 0 missing, 0 surplus; 1 components were mended\n' };
+      const mended = { code: 0, stdout: 'index: 1 rows, 0 missing, 0 surplus; 1 component was mended\n' };
       expect(await ask('verify', '--repair')).toMatchObject(mended);
       expect(await ask('verify')).toMatchObject({ code: 0 });
     }, 240_000);

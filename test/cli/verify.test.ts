@@ -37,7 +37,7 @@ test('a row that was lost is found, exit code 1, and --repair writes it again', 
   const repaired = await space.run('verify', '--repair');
   expect(repaired).toMatchObject({
     code: 0,
-    stdout: 'notes: 3 rows, 0 missing, 0 surplus; 1 components were mended\n',
+    stdout: 'notes: 3 rows, 0 missing, 0 surplus; 1 component was mended\n',
   });
   expect(space.rows()).toEqual(before);
 });

@@ -133,7 +133,7 @@ it('a Git LFS pointer is refused as what it is and counted in a note; a text tha
   });
   expect(await textOf(source, 'doc.md')).toContain('A pointer');
   expect((await textOf(source, 'long.md'))?.length).toBeGreaterThan(2_000);
-  expect(source.takeNotes?.()).toEqual(['1 items are Git LFS pointers and were refused']);
+  expect(source.takeNotes?.()).toEqual(['1 item is a Git LFS pointer and was refused']);
 });
 
 it('the version is the hash of the content: equal content has equal versions in every commit and file', async () => {

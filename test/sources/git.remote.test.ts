@@ -218,6 +218,7 @@ it('a wrong token fails with a message that names the host and not the token; th
   const source = open({ url: host.url(repo), auth: { tokenFrom: secretFrom } }, { secret: async () => token });
   const error = await rejection(listAll(source));
   expect(error).toMatchObject({ class: 'transient', message: expect.stringContaining('127.0.0.1') });
+  expect(String(error)).toContain('look whether it still takes what git.auth names');
   expect(String(error)).not.toContain('wrong-secret');
   token = 'right';
   expect(await keysOf(source)).toEqual(['a.md']);
@@ -226,7 +227,10 @@ it('a wrong token fails with a message that names the host and not the token; th
 it('without a token a server that wants one is an error, not a question', async () => {
   repo.commit({ 'a.md': 'one' });
   const host = await serve('git:right');
-  await expect(listAll(open({ url: host.url(repo) }))).rejects.toMatchObject({ class: 'transient' });
+  await expect(listAll(open({ url: host.url(repo) }))).rejects.toMatchObject({
+    class: 'transient',
+    message: expect.stringContaining('set git.auth.tokenFrom'),
+  });
 });
 
 it('a redirect to another host does not take the token along', async () => {

@@ -130,6 +130,9 @@ export async function git(args: readonly string[], context: GitContext, signal?:
   return Buffer.concat(parts).toString('latin1');
 }
 
+/** Two lines that git says whatever the trouble was. */
+const GENERAL_ADVICE = /^(Please make sure you have the correct access rights|and the repository exists\.)$/;
+
 /** P1: the last lines of what git said, without secrets, user names in addresses and terminal signs. */
 export function cleaned(said: string, context: GitContext): string {
   const lines = (context.hide?.(said) ?? said)
@@ -141,7 +144,7 @@ export function cleaned(said: string, context: GitContext): string {
         .replace(/^(fatal|error|remote): /, '')
         .trim(),
     )
-    .filter((line) => line !== '');
+    .filter((line) => line !== '' && !GENERAL_ADVICE.test(line));
   return lines.slice(-4).join('; ').slice(0, 600);
 }
 

@@ -16,7 +16,7 @@ import { isObjectId, type Protocol, refCandidates } from './address.ts';
 import { ObjectReader } from './objects.ts';
 import { type GitContext, git } from './process.ts';
 import type { Repository } from './repository.ts';
-import { type GitLogin, type Lender, withLogin } from './secrets.ts';
+import { type GitLogin, type Lender, loginAdvice, withLogin } from './secrets.ts';
 
 export interface RemoteOptions extends Lender {
   /** Name of the LiveSource: two sources of one repository keep copies of their own. */
@@ -137,7 +137,11 @@ export class RemoteRepository implements Repository {
       return this.#last;
     } catch (error) {
       if (signal.aborted || error instanceof StepError) throw error;
-      throw new StepError('transient', `the repository ${this.shown} could not be read: ${messageOf(error)}`);
+      const why = messageOf(error);
+      throw new StepError(
+        'transient',
+        `the repository ${this.shown} could not be read: ${why}${loginAdvice(why, login)}`,
+      );
     }
   }
 

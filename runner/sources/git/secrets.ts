@@ -77,3 +77,16 @@ async function sshCommand(folder: string, login: GitLogin, secrets: Secrets): Pr
 
 /** Git reads these settings as words of a command line; only paths of our own making are in them. */
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
+
+/** By which git says that the server does not know who asks; it has no code for it. */
+const NOT_LET_IN =
+  /terminal prompts disabled|Authentication failed|Permission denied|Access denied|returned error: 40[13]/;
+
+/** What to do where git was not let in; empty for any other trouble. */
+export function loginAdvice(said: string, { tokenFrom, sshKeyFrom }: GitLogin): string {
+  if (!NOT_LET_IN.test(said)) return '';
+  const isNobody = tokenFrom === undefined && sshKeyFrom === undefined;
+  return isNobody
+    ? ' (it wants to know who asks: set git.auth.tokenFrom for https, git.auth.sshKeyFrom for ssh)'
+    : ' (look whether it still takes what git.auth names)';
+}

@@ -104,7 +104,11 @@ export class GitSource implements Source {
   }
 
   takeNotes(): readonly string[] {
-    if (this.#pointers > 0) this.#notes.add(`${this.#pointers} items are Git LFS pointers and were refused`);
+    const pointers = this.#pointers;
+    if (pointers > 0)
+      this.#notes.add(
+        `${pointers} ${pointers === 1 ? 'item is a Git LFS pointer and was' : 'items are Git LFS pointers and were'} refused`,
+      );
     this.#pointers = 0;
     return this.#notes.take();
   }
