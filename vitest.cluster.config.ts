@@ -6,7 +6,7 @@ export default defineConfig({
   test: {
     include: [
       'test/cluster/**/*.test.ts',
-      'test/standalone/{kills,two-operators,alike}.test.ts',
+      'test/standalone/{kills,two-operators,alike,push}.test.ts',
       'test/gateway/fairness.test.ts',
     ],
     // The long form of what `make test` does once or twice.

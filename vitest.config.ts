@@ -5,7 +5,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     // Those beside the cluster take minutes, or start many processes: `make test-cluster` runs them.
-    exclude: ['test/cluster/**', 'test/standalone/{two-operators,alike}.test.ts'],
+    exclude: ['test/cluster/**', 'test/standalone/{two-operators,alike,push}.test.ts'],
     setupFiles: ['test/support/fail-on-console.ts'],
     pool: 'forks',
     maxWorkers: 2,
