@@ -1,6 +1,6 @@
 // Which runs of a traced update tell where their time went. An update may have a million runs; its trace is for people.
 //   C1. Told: every run that failed or was parked, the slowest ones so far, and a sample of the rest that thins out as more come.
-//   C2. Of n runs about SMALL + 40 × log2(n ÷ SMALL) are told, FAILED_MAX failures on top: of a small update all of them. What is not told is counted by whoever hears of the end.
+//   C2. Of n runs about SMALL + 8 × log2(n ÷ SMALL) are told, FAILED_MAX failures on top: of a small update all of them. What is not told is counted by whoever hears of the end.
 //   C3. Each runner chooses by itself; nothing is kept of a run that is not told.
 import type { RunOrder, RunOutcome, RunTrace } from '../protocol/index.ts';
 import type { RunTimes } from './times.ts';
@@ -8,14 +8,16 @@ import type { RunTimes } from './times.ts';
 /** Of an update with no more runs, all are told. */
 const SMALL = 64;
 /** Runs that are told before the sample thins out again. */
-const SAMPLE = 24;
-const SLOWEST = 16;
+const SAMPLE = 4;
+const SLOWEST = 5;
 const FAILED_MAX = 500;
 /** Updates that are remembered; of one that was forgotten the sample begins anew. */
 const UPDATES_MAX = 1_024;
 
 export class Choice {
   readonly #updates = new Map<string, Chosen>();
+  /** The one that was asked for last: runs of one update come in a row. */
+  #last: { readonly update: string; readonly chosen: Chosen } | undefined;
 
   /** What a run that ended so tells, if it is told. */
   traceOf(order: RunOrder, times: RunTimes, outcome: RunOutcome): RunTrace | undefined {
@@ -35,6 +37,11 @@ export class Choice {
   }
 
   #of(update: string): Chosen {
+    if (this.#last?.update !== update) this.#last = { update, chosen: this.#found(update) };
+    return this.#last.chosen;
+  }
+
+  #found(update: string): Chosen {
     const known = this.#updates.get(update);
     if (known !== undefined) return known;
     if (this.#updates.size >= UPDATES_MAX) {

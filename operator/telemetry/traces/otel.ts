@@ -3,9 +3,10 @@
 //   O1. On where OTEL_TRACES_EXPORTER names an exporter or an OTLP endpoint is set, and OTEL_SDK_DISABLED is not true.
 //   O2. The SDK decides about sampling, queues, batches and sends; ids and times are ours.
 //   O3. An exporter that fails loses spans and a line of the log, never anything else.
-import type { HrTime, Tracer } from '@opentelemetry/api';
+import type { Attributes, Context, HrTime, Link, Tracer } from '@opentelemetry/api';
 import type { Log } from '../../log.ts';
 import type { ExportedSpan, SpanSink } from './sink.ts';
+import type { TraceLink } from './tree.ts';
 
 type Environment = Record<string, string | undefined>;
 
@@ -46,13 +47,14 @@ export async function openOtel(service: string, environment: Environment, log: L
   });
   sdk.start();
   const tracer = api.trace.getTracer('fairlead');
+  const exported = new Exported(api, tracer, ids);
   return {
     isSampled: (traceId, attributes) => {
       ids.set(traceId, 'f'.repeat(16));
-      const asked = tracer.startSpan('update', { root: true, attributes: plain(attributes) }, api.ROOT_CONTEXT);
+      const asked = tracer.startSpan('update', { root: true, attributes: attributes as Attributes }, api.ROOT_CONTEXT);
       return asked.isRecording();
     },
-    put: (span) => put(span, tracer, ids, api),
+    put: (span) => exported.put(span),
     close: async () => {
       await Promise.race([sdk.shutdown(), afterMs(CLOSE_MAX_MS)]).catch((error) => warn(String(error)));
       for (const part of [api.trace, api.context, api.propagation, api.diag]) part.disable();
@@ -81,29 +83,60 @@ class PresetIds {
 
 type Api = typeof import('@opentelemetry/api');
 
-function put(span: ExportedSpan, tracer: Tracer, ids: PresetIds, api: Api): void {
-  const { traceId, spanId, parentId, name, startMs, endMs, attributes, error, kind, links = [] } = span;
-  ids.set(traceId, spanId);
-  const traceFlags = api.TraceFlags.SAMPLED;
-  const parent = parentId === undefined ? undefined : { traceId, spanId: parentId, traceFlags };
-  const context = parent === undefined ? api.ROOT_CONTEXT : api.trace.setSpanContext(api.ROOT_CONTEXT, parent);
-  const options = {
-    root: parent === undefined,
-    kind: kind === 'call' || kind === 'commit' ? api.SpanKind.CLIENT : api.SpanKind.INTERNAL,
-    startTime: hrTime(startMs),
-    attributes: plain(attributes),
-    links: links.map((link) => ({
-      context: { traceId: link.traceId, spanId: link.spanId, traceFlags },
-      attributes: {
-        'fairlead.trigger': link.trigger,
-        'fairlead.trigger.at_ms': link.atMs,
-        ...(link.revision === undefined ? {} : { 'vcs.ref.head.revision': link.revision }),
-      },
-    })),
+/** Brings spans that have ended to the SDK. */
+class Exported {
+  readonly #api: Api;
+  readonly #tracer: Tracer;
+  readonly #ids: PresetIds;
+  /** Of the last parent of a run or a wait, and of the last one of a run's parts: siblings share one. */
+  readonly #parents: Record<'run' | 'part', { spanId: string; context: Context } | undefined> = {
+    run: undefined,
+    part: undefined,
   };
-  const open = tracer.startSpan(name, options, context);
-  if (error !== undefined) open.setStatus({ code: api.SpanStatusCode.ERROR, message: error.message ?? error.class });
-  open.end(hrTime(endMs));
+
+  constructor(api: Api, tracer: Tracer, ids: PresetIds) {
+    this.#api = api;
+    this.#tracer = tracer;
+    this.#ids = ids;
+  }
+
+  put(span: ExportedSpan): void {
+    const { traceId, spanId, parentId, name, startMs, endMs, attributes, error, kind, links } = span;
+    const { SpanKind, SpanStatusCode } = this.#api;
+    this.#ids.set(traceId, spanId);
+    const options = {
+      root: parentId === undefined,
+      kind: kind === 'call' || kind === 'commit' ? SpanKind.CLIENT : SpanKind.INTERNAL,
+      startTime: hrTime(startMs),
+      attributes: attributes as Attributes,
+      ...(links !== undefined && { links: links.map((link) => this.#link(link)) }),
+    };
+    const open = this.#tracer.startSpan(name, options, this.#below(span));
+    if (error !== undefined) open.setStatus({ code: SpanStatusCode.ERROR, message: error.message ?? error.class });
+    open.end(hrTime(endMs));
+  }
+
+  #below({ traceId, parentId: spanId, kind }: ExportedSpan): Context {
+    const { ROOT_CONTEXT, TraceFlags, trace } = this.#api;
+    if (spanId === undefined) return ROOT_CONTEXT;
+    const place = kind === 'run' || kind === 'wait' ? 'run' : 'part';
+    const known = this.#parents[place];
+    if (known?.spanId === spanId) return known.context;
+    const context = trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags: TraceFlags.SAMPLED });
+    this.#parents[place] = { spanId, context };
+    return context;
+  }
+
+  #link({ traceId, spanId, trigger, atMs, revision }: TraceLink): Link {
+    return {
+      context: { traceId, spanId, traceFlags: this.#api.TraceFlags.SAMPLED },
+      attributes: {
+        'fairlead.trigger': trigger,
+        'fairlead.trigger.at_ms': atMs,
+        ...(revision === undefined ? {} : { 'vcs.ref.head.revision': revision }),
+      },
+    };
+  }
 }
 
 /** The SDK takes small numbers for times since the process began; pairs are always since the epoch. */
@@ -111,11 +144,6 @@ function hrTime(ms: number): HrTime {
   const seconds = Math.floor(ms / 1000);
   return [seconds, Math.round((ms - seconds * 1000) * 1e6)];
 }
-
-const plain = (attributes: ExportedSpan['attributes']): Record<string, string | number | boolean | string[]> =>
-  Object.fromEntries(
-    Object.entries(attributes).map(([name, value]) => [name, typeof value === 'object' ? [...value] : value]),
-  );
 
 const afterMs = (ms: number): Promise<void> =>
   new Promise((resolve) => {

@@ -39,7 +39,7 @@ export interface RecorderOptions {
 }
 
 /** Grants that are looked at for a wait below the root: a trace may show hundreds of those. */
-const GRANTS_LOOKED_AT = 256;
+const GRANTS_LOOKED_AT = 128;
 /** Sources that a wait names at most. */
 const NAMED_MAX = 8;
 /** Sources that are looked at when a root run that waited is granted. */

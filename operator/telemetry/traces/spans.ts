@@ -154,8 +154,10 @@ export function waitSpan(traceId: string, rootId: string, run: RunView, { attrib
 export function present(
   attributes: Readonly<Record<string, AttributeValue | undefined>>,
 ): Readonly<Record<string, AttributeValue>> {
-  const entries = Object.entries(attributes).filter(
-    (entry): entry is [string, AttributeValue] => entry[1] !== undefined,
-  );
-  return Object.fromEntries(entries);
+  const made: Record<string, AttributeValue> = {};
+  for (const name in attributes) {
+    const value = attributes[name];
+    if (value !== undefined) made[name] = value;
+  }
+  return made;
 }
