@@ -18,7 +18,8 @@ export const LIVE_SOURCE_CONDITIONS = {
   Accepted: 'The spec makes sense beyond what the API server can check, and its Pipeline is there.',
   Connected: 'The source answered the last time that it was asked.',
   Synced: 'The targets show the source as it was listed last.',
-  Degraded: 'Items failed or are quarantined; the others are up to date.',
+  Degraded:
+    'Items failed or are quarantined, and the others are up to date; or a store does not take what runs commit.',
   Suspended: 'suspend is true, here or at the Pipeline.',
   Reconciling: 'The operator is carrying out a change of the spec. Present only while true.',
   Stalled: 'Only an edit or a consent by a person helps. Present only while true.',
