@@ -28,6 +28,7 @@ import {
   sourceReader,
   TriggerDesk,
 } from '../reconcile/index.ts';
+import { DemandLooks } from './demand.ts';
 
 export interface ControlOptions {
   readonly api: KubeApi;
@@ -70,6 +71,7 @@ export class Control {
   readonly #options: ControlOptions;
   readonly #pipelineQueue: WorkQueue;
   readonly #sourceQueue: WorkQueue;
+  readonly #demand: DemandLooks;
   readonly #workers: readonly Workers[];
   readonly #cards: CardOffice;
   readonly #notes: EventRecorder;
@@ -79,6 +81,7 @@ export class Control {
     this.#options = options;
     this.#pipelineQueue = new WorkQueue(clock, random);
     this.#sourceQueue = new WorkQueue(clock, random);
+    this.#demand = new DemandLooks(this.#pipelineQueue, clock);
     const writes = new ClusterWrites(api, options.isLeading);
     this.#notes = new EventRecorder(api, options.instance, options.isLeading, signal);
     this.statuses = new StatusWriter({
@@ -184,11 +187,15 @@ export class Control {
       drops: new Drops(clock, finalizerTimeoutMs),
       ...(defer !== undefined && { defer }),
       wakePipeline: (key) => this.#pipelineQueue.add(key),
+      demandChanged: (key) => this.#demand.changed(key),
       wakeSource: (key) => this.#sourceQueue.add(key),
       specsChanged: (key) => specsChanged?.(key),
       ...(hostOpened !== undefined && { hostOpened }),
       ...(follow !== undefined && { follow }),
-      ...(hostClosed !== undefined && { hostClosed }),
+      hostClosed: (key) => {
+        this.#demand.forget(key);
+        hostClosed?.(key);
+      },
     };
   }
 

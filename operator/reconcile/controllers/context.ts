@@ -41,6 +41,8 @@ export interface ControlContext {
   /** Looks at an object soon. */
   readonly wakePipeline: (key: string) => void;
   readonly wakeSource: (key: string) => void;
+  /** Runs of a Pipeline wait that did not, or its runners became idle or busy. */
+  readonly demandChanged: (pipelineKey: string) => void;
   /** The specs of a hosted Pipeline changed: its runners are to be told. */
   readonly specsChanged: (pipelineKey: string) => void;
   /** A Pipeline is hosted from now on; called before any runner can join. */

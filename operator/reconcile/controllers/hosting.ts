@@ -69,7 +69,7 @@ export class Hosting {
   #open(object: StoredObject, specs: HostSpecs): PipelineHost {
     const key = keyOf(object);
     const { namespace = 'default' } = object.metadata;
-    const { clock, settings, defer, wakePipeline, wakeSource } = this.#context;
+    const { clock, settings, defer, wakePipeline, wakeSource, demandChanged } = this.#context;
     const follower = this.#context.follow?.(key);
     const host = new PipelineHost({
       name: key,
@@ -80,7 +80,7 @@ export class Hosting {
       ...(defer !== undefined && { defer }),
       past: (name) => this.#pastOf(object, specs, name),
       observer: {
-        demandChanged: () => wakePipeline(key),
+        demandChanged: () => demandChanged(key),
         statusChanged: (name) => (name === undefined ? wakePipeline(key) : wakeSource(`${namespace}/${name}`)),
         updateEnded: (ended) => this.#note(key, namespace, ended),
       },
