@@ -153,7 +153,7 @@ function opened(name: string): World {
   return { cwd, server, update: '' };
 }
 
-/** Until the first cycle has ended. */
+/** Until the first cycle has ended and its items were counted. */
 async function settled(name: string): Promise<void> {
   const world = worlds.get(name)!;
   await world.server.sees(SERVERS[name]!.serves);
@@ -165,6 +165,13 @@ async function settled(name: string): Promise<void> {
   );
   const { updates } = JSON.parse(stdout) as { updates: { name: string; result: string }[] };
   world.update = updates.find(({ result }) => result === 'CompletedWithErrors')!.name;
+  // Runners count what the state holds some seconds after the last commit.
+  await eventually(
+    () => command(['status'], { cwd: world.cwd }),
+    (seen) => seen.stdout.includes(' 1/2 '),
+    'the items were counted',
+    60_000,
+  );
 }
 
 beforeAll(async () => {
