@@ -1,8 +1,10 @@
 // What metrics and traces cost: CPU and wall time of the engine's empty components, and of empty runs through an operator and two runner processes,
 // by mode of telemetry (telemetry/modes.ts). Empty work has nothing that the cost could hide behind.
 //   Each mode has a process of its own, and all of them work by turns, a slice each, beginning with another one in each round: what drifts on a
-//   machine that others use drifts for all alike. A figure is the median over all slices of the ratio to `off` in the same round. Two sets of
-//   processes, since the compiler does not make the same of the same code each time; `control` is `off` again and shows what is left of chance.
+//   machine that others use drifts for all alike. What counts of a set is the median of the ratio to `off` and `control` in the same round; a
+//   figure is the mean over several sets of processes, since the compiler does not make the same of the same code each time. `control` is `off`
+//   again: how far it lies from `off` is chance, and so is as much of every other figure.
+//   `tenth` is what a sampler that takes one update in ten makes of `unsampled` and `traces`.
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -12,12 +14,13 @@ import { KINDS, type Kind, MODES, type Mode } from './telemetry/modes.ts';
 import type { Answer } from './telemetry/subject.ts';
 import { told } from './told.ts';
 
-const SETS = 2;
-const WARM_UP_ROUNDS = 2;
-const ROUNDS_MAX = 8;
-const ROUNDS_MIN = 3;
+const SETS = 3;
+const WARM_UP_ROUNDS = 3;
+const ROUNDS_MAX = 5;
+const ROUNDS_MIN = 2;
 /** No further round of a set begins after this: a busy machine gives fewer of them, not a longer wait. */
-const SET_MS = 50_000;
+const SET_MS = 25_000;
+const TENTH = 0.1;
 /** In one slice. */
 const PIECES: Readonly<Record<Kind, number>> = { engine: 20_000, runs: 50_000 };
 const PIECE: Readonly<Record<Kind, string>> = { engine: 'component', runs: 'run' };
@@ -29,7 +32,8 @@ const DISCARD =
 type Round = Readonly<Record<Mode, Answer>>;
 
 async function started(kind: Kind, mode: Mode, endpoint: string): Promise<ChildProcess> {
-  const env = { ...process.env, OTEL_EXPORTER_OTLP_ENDPOINT: endpoint };
+  const sampler = mode === 'unsampled' ? { OTEL_TRACES_SAMPLER: 'parentbased_always_off' } : {};
+  const env = { ...process.env, OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, ...sampler };
   const child = fork(SUBJECT, [kind, mode], { env, execArgv: nodeFlags() });
   await once(child, 'message');
   return child;
@@ -69,19 +73,32 @@ async function roundsOf(kind: Kind, endpoint: string): Promise<Round[]> {
 
 function withCpu(round: Round, next: Round): Round {
   const of = (mode: Mode): Answer => ({ wallMs: round[mode].wallMs, cpuMs: next[mode].cpuMs });
-  return { off: of('off'), control: of('control'), metrics: of('metrics'), kept: of('kept'), traces: of('traces') };
+  return Object.fromEntries(MODES.map((mode) => [mode, of(mode)])) as unknown as Round;
 }
 
-function figures(kind: Kind, rounds: readonly Round[]): Result[] {
+/** `sets`: the rounds of each. */
+function figures(kind: Kind, sets: readonly (readonly Round[])[]): Result[] {
   const overhead = (mode: Mode, time: keyof Answer): number =>
-    median(rounds.map((round) => (round[mode][time] / round.off[time] - 1) * 100));
-  const micros = (mode: Mode): number => (median(rounds.map((round) => round[mode].cpuMs)) * 1_000) / PIECES[kind];
-  return MODES.filter((mode) => mode !== 'off').flatMap((mode) => [
-    result(`${kind}-${mode}-overhead`, overhead(mode, 'cpuMs'), '% of CPU time'),
-    result(`${kind}-${mode}-wall-overhead`, overhead(mode, 'wallMs'), '% of wall time'),
-    result(`${kind}-${mode}-us`, micros(mode), `us of CPU per ${PIECE[kind]}`, micros('off')),
-  ]);
+    mean(sets.map((rounds) => median(rounds.map((round) => (round[mode][time] / plain(round, mode, time) - 1) * 100))));
+  const micros = (mode: Mode): number =>
+    (mean(sets.map((rounds) => median(rounds.map((round) => round[mode].cpuMs)))) * 1_000) / PIECES[kind];
+  const tenth = TENTH * overhead('traces', 'cpuMs') + (1 - TENTH) * overhead('unsampled', 'cpuMs');
+  return [
+    ...MODES.filter((mode) => mode !== 'off').flatMap((mode) => [
+      result(`${kind}-${mode}-overhead`, overhead(mode, 'cpuMs'), '% of CPU time'),
+      result(`${kind}-${mode}-wall-overhead`, overhead(mode, 'wallMs'), '% of wall time'),
+      result(`${kind}-${mode}-us`, micros(mode), `us of CPU per ${PIECE[kind]}`, micros('off')),
+    ]),
+    result(`${kind}-tenth-overhead`, tenth, '% of CPU time'),
+  ];
 }
+
+/** What a mode is compared with. */
+function plain({ off, control }: Round, mode: Mode, time: keyof Answer): number {
+  return mode === 'control' ? off[time] : (off[time] + control[time]) / 2;
+}
+
+const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
@@ -97,10 +114,10 @@ export const telemetry: Bench = async () => {
     const endpoint = `http://127.0.0.1:${`${port}`.trim()}`;
     const results: Result[] = [];
     for (const kind of KINDS) {
-      const rounds: Round[] = [];
+      const sets: Round[][] = [];
       for (let set = 1; set <= SETS; set++)
-        rounds.push(...(await told(`${kind}, set ${set} of ${SETS}`, roundsOf(kind, endpoint))));
-      results.push(...figures(kind, rounds));
+        sets.push(await told(`${kind}, set ${set} of ${SETS}`, roundsOf(kind, endpoint)));
+      results.push(...figures(kind, sets));
     }
     return results;
   } finally {

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { create } from '@bufbuild/protobuf';
-import { systemClock } from '../../operator/clock.ts';
+import { type Clock, systemClock, turnClock } from '../../operator/clock.ts';
 import { type DispatchEvents, Dispatcher, type DispatcherOptions } from '../../operator/dispatch/index.ts';
 import {
   Gateway,
@@ -28,6 +28,8 @@ export interface FieldOptions {
   /** Of each runner. */
   readonly runnerSlots: number;
   readonly sources: readonly string[];
+  /** Default: the machine's, as the operator reads it. */
+  readonly clock?: Clock;
   readonly events?: DispatchEvents;
   readonly traceparentOf?: DispatcherOptions['traceparentOf'];
   /** Program of the runner processes; default: one whose runs only take time. */
@@ -60,6 +62,7 @@ export async function openField(options: FieldOptions): Promise<Field> {
     traceparentOf,
     lease,
     through,
+    clock = turnClock(systemClock),
     program = RUNNER,
     runners: count = RUNNERS,
   } = options;
@@ -68,7 +71,7 @@ export async function openField(options: FieldOptions): Promise<Field> {
   writeFileSync(join(folder, 'ca.pem'), cert);
   writeFileSync(join(folder, 'token'), 'bench\n');
   const dispatcher = new Dispatcher({
-    clock: systemClock,
+    clock,
     slotsMax,
     epoch: 1,
     ...(events && { events }),
@@ -78,7 +81,7 @@ export async function openField(options: FieldOptions): Promise<Field> {
   const everybody = Promise.withResolvers<void>();
   let joined = 0;
   const gateway = new Gateway({
-    clock: systemClock,
+    clock,
     epoch: 1,
     operator: 'bench',
     pools: { find: () => ({ host: dispatcher, specs: () => create(SpecsSchema, {}) }) },

@@ -26,7 +26,7 @@ export async function throughput(): Promise<Throughput> {
   return { runsPerSecond: RUNS / seconds, operatorMicros: microsOf('operator'), runnersMicros: microsOf('runners') };
 }
 
-type Followed = Pick<FieldOptions, 'events' | 'traceparentOf'>;
+type Followed = Pick<FieldOptions, 'clock' | 'events' | 'traceparentOf'>;
 
 /** The same flow in slices of 50,000 runs; CPU time is that of all three processes. */
 export async function openThroughput(followed: Followed) {

@@ -4,10 +4,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type Clock, systemClock, turnClock } from '../../operator/clock.ts';
 import { type DispatcherOptions, fanOut } from '../../operator/dispatch/index.ts';
 import { SILENT } from '../../operator/log.ts';
 import { openOtel, type SpanSink, Telemetry } from '../../operator/telemetry/index.ts';
-import { systemClock } from '../../runner/clock.ts';
 import { SqliteState } from '../../runner/state/index.ts';
 import { versionedItems } from '../engine/items.ts';
 import { cpuSeconds, GUARD, Local } from '../engine/local.ts';
@@ -28,16 +28,16 @@ interface Work {
 }
 
 /** What follows the dispatcher. */
-type Followed = Pick<DispatcherOptions, 'events' | 'traceparentOf'>;
+type Followed = Pick<DispatcherOptions, 'events' | 'traceparentOf'> & { readonly clock: Clock };
 
 const COMPONENTS = 20_000;
 
-function followed(mode: Mode, sink: SpanSink | undefined): Followed {
-  if (mode === 'off' || mode === 'control') return {};
-  const telemetry = new Telemetry({ clock: systemClock, traces: mode !== 'metrics', ...(sink && { sink }) });
+function followed(clock: Clock, mode: Mode, sink: SpanSink | undefined): Followed {
+  if (mode === 'off' || mode === 'control') return { clock };
+  const telemetry = new Telemetry({ clock, traces: mode !== 'metrics', ...(sink && { sink }) });
   const { events, traceparentOf } = telemetry.follow('bench/bench');
   telemetry.close();
-  return { events: fanOut(events), traceparentOf };
+  return { clock, events: fanOut(events), traceparentOf };
 }
 
 /** A first cycle over empty components, on a state of its own. */
@@ -65,8 +65,10 @@ const WORK: Readonly<Record<Kind, (options: Followed) => Promise<Work>>> = {
 
 const kind = KINDS.find((one) => one === process.argv[2])!;
 const mode = MODES.find((one) => one === process.argv[3])!;
-const sink = mode === 'traces' ? await openOtel('bench', process.env, SILENT) : undefined;
-const work = await WORK[kind](followed(mode, sink));
+const sink = mode === 'unsampled' || mode === 'traces' ? await openOtel('bench', process.env, SILENT) : undefined;
+// As `fairlead dev` and the operator have it.
+const clock = kind === 'engine' ? systemClock : turnClock(systemClock);
+const work = await WORK[kind](followed(clock, mode, sink));
 let toldCpuMs = await work.cpuMs();
 process.on('message', () => {
   void answer();

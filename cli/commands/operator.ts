@@ -4,9 +4,9 @@ import { setFlagsFromString } from 'node:v8';
 import type { Command } from 'commander';
 import { resolveInflight } from '../../crds/schema/index.ts';
 import { actOn } from '../../operator/api/index.ts';
+import { systemClock, turnClock } from '../../operator/clock.ts';
 import { type OperatorFlags, parseSettings } from '../../operator/settings.ts';
 import { startStandalone } from '../../operator/standalone/index.ts';
-import { systemClock } from '../../runner/clock.ts';
 import { collect } from '../collect.ts';
 import { DECISIONS_FLAG, DECISIONS_MEANING, withDecisions } from '../decisions.ts';
 import { CommandError } from '../exit.ts';
@@ -80,14 +80,15 @@ async function run(options: Options): Promise<void> {
   if (options.standalone !== true) return runInCluster(options);
   const log = logTo(process.stderr, options);
   const objects = await loadPipelines(options.file, surroundings());
-  const { telemetry, close: closeTelemetry } = await openTelemetry(process.env, log);
+  const clock = turnClock(systemClock);
+  const { telemetry, close: closeTelemetry } = await openTelemetry(process.env, log, { clock });
   const operator = await startStandalone({
-    follow: withDecisions(options.decisionLog, systemClock, (pipeline) => telemetry.follow(pipeline)),
+    follow: withDecisions(options.decisionLog, clock, (pipeline) => telemetry.follow(pipeline)),
     pipelines: new Map(objects.map((one) => [pipelineName(one), specsOf(one)])),
     folder: resolve(options.dir),
     host: options.host,
     port: options.port,
-    clock: systemClock,
+    clock,
     events: {
       joined: (runner, pipeline, slots) => log.info('a runner joined', { runner, pipeline, slots }),
       silent: (runner) => log.warn('a runner is silent', { runner }),
@@ -108,7 +109,7 @@ async function run(options: Options): Promise<void> {
     metrics: () => telemetry.metricsText(),
     folder: resolve(options.dir),
     by: 'operator',
-    clock: systemClock,
+    clock,
     hosts: () => operator.hosts,
     act: (pipeline, action) => actOn(operator.hosts.get(pipeline)!, action),
   });
@@ -154,13 +155,14 @@ async function runInCluster(flags: OperatorFlags & LogFlags): Promise<void> {
     import('../../operator/cluster/index.ts'),
     import('../../operator/service/index.ts'),
   ]);
-  const { telemetry, close: closeTelemetry } = await openTelemetry(process.env, log);
+  const clock = turnClock(systemClock);
+  const { telemetry, close: closeTelemetry } = await openTelemetry(process.env, log, { clock });
   const operator = new Operator({
     settings,
     telemetry,
-    follow: withDecisions(flags.decisionLog, systemClock, (pipeline) => telemetry.follow(pipeline)),
+    follow: withDecisions(flags.decisionLog, clock, (pipeline) => telemetry.follow(pipeline)),
     connection: await connect(),
-    clock: systemClock,
+    clock,
     random: Math.random,
     log,
     environment: process.env,

@@ -15,5 +15,5 @@ export async function openTraces(
   if (!stays && !ASKED_BY.some((name) => (environment[name] ?? '') !== '')) return undefined;
   const { openTelemetry } = await import('../telemetry.ts');
   const warn: Log['warn'] = (message, fields) => reporter.note(`${message}: ${String(fields?.why ?? '')}`);
-  return await openTelemetry(environment, { ...SILENT, warn }, false);
+  return await openTelemetry(environment, { ...SILENT, warn }, { saysUpdates: false });
 }

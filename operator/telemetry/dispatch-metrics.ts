@@ -3,7 +3,7 @@
 import type { RunnerStats, RunOutcome } from '../../runner/protocol/index.ts';
 import type { Clock } from '../clock.ts';
 import type { CardView, DispatchEvents, GrantReason, RunView, UpdateEnding, UpdateView } from '../dispatch/index.ts';
-import type { Counter, MetricRegistry, Recorder } from './registry.ts';
+import { type Counter, getOrMake, type MetricRegistry, type Recorder } from './registry.ts';
 
 export interface PipelineName {
   readonly namespace: string;
@@ -14,9 +14,10 @@ const ITEM_RESULTS = ['unchanged', 'added', 'reprocessed', 'deleted', 'failed', 
 
 /** Series of the runs of one kind. */
 interface OfKind {
+  readonly kind: string;
   readonly wait: Recorder;
   readonly took: Recorder;
-  readonly ended: Map<RunOutcome['kind'], Counter>;
+  readonly ended: { [result in RunOutcome['kind']]?: Counter };
 }
 
 export class DispatchMetrics implements DispatchEvents {
@@ -24,6 +25,8 @@ export class DispatchMetrics implements DispatchEvents {
   readonly #clock: Clock;
   readonly #of: PipelineName;
   readonly #kinds = new Map<string, OfKind>();
+  /** The one that was asked for last: runs of one kind come in rows. */
+  #last: OfKind | undefined;
   readonly #grants: Readonly<Record<'free' | 'waited' | 'loan', Counter>>;
 
   constructor(registry: MetricRegistry, clock: Clock, of: PipelineName) {
@@ -43,7 +46,7 @@ export class DispatchMetrics implements DispatchEvents {
   ended(run: RunView, outcome: RunOutcome): void {
     const kind = this.#kind(run.kind);
     if (run.grantedTo !== undefined) kind.took.record((this.#clock.nowMs() - run.grantedAtMs) / 1000);
-    this.#endedCounter(kind, run.kind, outcome.kind).add(1);
+    (kind.ended[outcome.kind] ?? this.#endedCounter(kind, outcome.kind)).add(1);
   }
 
   parked(_run: RunView, { error }: RunOutcome & { readonly kind: 'parked' }): void {
@@ -91,24 +94,19 @@ export class DispatchMetrics implements DispatchEvents {
   }
 
   #kind(kind: string): OfKind {
-    return this.#kinds.get(kind) ?? this.#newKind(kind);
+    if (this.#last?.kind !== kind) this.#last = getOrMake(this.#kinds, kind, () => this.#newKind(kind));
+    return this.#last;
   }
 
   #newKind(kind: string): OfKind {
-    const series = {
-      wait: this.#registry.histogram('fairlead_run_wait_seconds', { ...this.#of, kind }),
-      took: this.#registry.histogram('fairlead_run_seconds', { ...this.#of, kind }),
-      ended: new Map(),
-    };
-    this.#kinds.set(kind, series);
-    return series;
+    const of = { ...this.#of, kind };
+    const wait = this.#registry.histogram('fairlead_run_wait_seconds', of);
+    return { kind, wait, took: this.#registry.histogram('fairlead_run_seconds', of), ended: {} };
   }
 
-  #endedCounter({ ended }: OfKind, kind: string, result: RunOutcome['kind']): Counter {
-    const known = ended.get(result);
-    if (known !== undefined) return known;
+  #endedCounter({ kind, ended }: OfKind, result: RunOutcome['kind']): Counter {
     const counter = this.#registry.counter('fairlead_runs_total', { ...this.#of, kind, result });
-    ended.set(result, counter);
+    ended[result] = counter;
     return counter;
   }
 }

@@ -1,14 +1,14 @@
 // Which runs of a traced update tell where their time went. An update may have a million runs; its trace is for people.
 //   C1. Told: every run that failed or was parked, the slowest ones so far, and a sample of the rest that thins out as more come.
-//   C2. Of n runs about SMALL + 8 × log2(n ÷ SMALL) are told, FAILED_MAX failures on top: of a small update all of them. What is not told is counted by whoever hears of the end.
+//   C2. Of n runs about SMALL + 6 × log2(n ÷ SMALL) are told, FAILED_MAX failures on top: of a small update all of them. What is not told is counted by whoever hears of the end.
 //   C3. Each runner chooses by itself; nothing is kept of a run that is not told.
 import type { RunOrder, RunOutcome, RunTrace } from '../protocol/index.ts';
 import type { RunTimes } from './times.ts';
 
 /** Of an update with no more runs, all are told. */
-const SMALL = 64;
+const SMALL = 32;
 /** Runs that are told before the sample thins out again. */
-const SAMPLE = 4;
+const SAMPLE = 2;
 const SLOWEST = 5;
 const FAILED_MAX = 500;
 /** Updates that are remembered; of one that was forgotten the sample begins anew. */
