@@ -5,6 +5,7 @@ import { dirname, join, resolve } from 'node:path';
 import type { StandaloneOperator } from '../operator/standalone/index.ts';
 import { makeFolder } from '../runner/folders.ts';
 import { isRunning } from '../runner/pid.ts';
+import { CommandError } from './exit.ts';
 import type { PipelineObjects } from './local/objects.ts';
 
 /** "namespace/name". */
@@ -23,6 +24,16 @@ export interface RunnerProcessesOptions {
   readonly host: string;
   /** Processes of each class. */
   readonly startRunners: number;
+}
+
+/** A state in a file has one runner: a second one would be refused it, and be started again for ever. */
+export function refuseManyOnFile(objects: PipelineObjects, startRunners: number): void {
+  const { state, runners } = objects.pipeline.value.spec;
+  if (state.postgres !== undefined || runners.length * startRunners <= 1) return;
+  throw new CommandError(
+    `Pipeline ${objects.label}: state.sqlite is for a single runner: --start-runners 1 with one class of runners, or state.postgres`,
+    'usage',
+  );
 }
 
 /** Starts runner processes for each class of a Pipeline, and keeps them running. */

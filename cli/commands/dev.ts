@@ -4,10 +4,11 @@ import type { Telemetry } from '../../operator/telemetry/index.ts';
 import { setExit } from '../exit.ts';
 import { refuseAtWork, serveControl } from '../local/control.ts';
 import { loadPipelines, rememberRun } from '../local/objects.ts';
-import { addFiles, addOutput, type FileOptions } from '../local/options.ts';
+import { addFiles, type FileOptions } from '../local/options.ts';
 import type { LocalPipeline } from '../local/pipeline.ts';
 import { DEFAULT_PUSH_ADDRESS, servePush } from '../local/push.ts';
 import { exitOf, reporterFor, Session, surroundings } from '../local/session.ts';
+import { addOutput } from '../output.ts';
 import { API_DEFAULT, API_FLAG, API_MEANING } from '../remote/api-flag.ts';
 
 interface Options extends FileOptions {

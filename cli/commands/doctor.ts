@@ -1,11 +1,12 @@
 // `fairlead doctor`: looks at an installation and says what is wrong with it.
 import type { Command } from 'commander';
 import { CommandError } from '../exit.ts';
+import { print } from '../output.ts';
 import { ApiClient } from '../remote/client.ts';
 import { forward, kubeConfig } from '../remote/cluster.ts';
 import { examine, type Finding } from '../remote/doctor.ts';
 import { examineOverview } from '../remote/doctor-overview.ts';
-import { addRemote, NOTHING_SERVES, namedPlace, print, type RemoteOptions } from '../remote/session.ts';
+import { addRemote, NOTHING_SERVES, namedPlace, type RemoteOptions } from '../remote/session.ts';
 import { columns } from '../remote/text.ts';
 
 const MARKS = { ok: 'ok', warn: 'look', bad: 'BAD' } as const;

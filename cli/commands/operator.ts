@@ -18,7 +18,7 @@ import { wholeNumber } from '../numbers.ts';
 import { API_DEFAULT, API_FLAG, API_MEANING } from '../remote/api-flag.ts';
 import { serveLocalApi } from '../remote/serve.ts';
 import { whatIf } from '../remote/what-if.ts';
-import { pipelineName, proveEnded, startRunners } from '../runner-processes.ts';
+import { pipelineName, proveEnded, refuseManyOnFile, startRunners } from '../runner-processes.ts';
 import { onStopSignals } from '../signals.ts';
 import { openTelemetry } from '../telemetry.ts';
 import { programVersion } from '../version.ts';
@@ -80,6 +80,7 @@ async function run(options: Options): Promise<void> {
   if (options.standalone !== true) return runInCluster(options);
   const log = logTo(process.stderr, options);
   const objects = await loadPipelines(options.file, surroundings());
+  for (const one of objects) refuseManyOnFile(one, options.startRunners);
   const clock = turnClock(systemClock);
   const { telemetry, close: closeTelemetry } = await openTelemetry(process.env, log, { clock });
   const operator = await startStandalone({

@@ -4,9 +4,10 @@ import type { Command } from 'commander';
 import pc from 'picocolors';
 import { setExit } from '../exit.ts';
 import { loadPipelines } from '../local/objects.ts';
-import { addFiles, addOutput, type FileOptions } from '../local/options.ts';
+import { addFiles, type FileOptions } from '../local/options.ts';
 import { preview, type SourcePreview, type Why } from '../local/preview.ts';
 import { surroundings } from '../local/session.ts';
+import { addOutput, print } from '../output.ts';
 import { printableName } from '../printable.ts';
 
 /** How each reason is shown: a sign, and what it says. */
@@ -28,18 +29,27 @@ export function configure(command: Command): void {
 
 async function run({ file, output }: FileOptions): Promise<void> {
   const objects = await loadPipelines(file, surroundings());
-  const plans = [];
+  const plans: Plan[] = [];
   for (const one of objects) plans.push({ pipeline: one.label, sources: await preview(one, process.env) });
-  process.stdout.write(output === 'json' ? `${JSON.stringify({ plans })}\n` : plans.map(planText).join('\n'));
+  await print(output, { plans }, (isWide) => plans.map((plan) => planText(plan, isWide)).join('\n'));
   const willChange = plans.some(({ sources }) => sources.some(({ items }) => items.some(isChange)));
   setExit(willChange ? 'changes' : 'ok');
 }
 
 const isChange = ({ why }: { readonly why: Why }) => why !== 'quarantined';
 
-function planText({ pipeline, sources }: { pipeline: string; sources: readonly SourcePreview[] }): string {
+interface Plan {
+  readonly pipeline: string;
+  readonly sources: readonly SourcePreview[];
+}
+
+/** `isWide`: each item with Pipeline and source. */
+function planText({ pipeline, sources }: Plan, isWide: boolean): string {
   const lines = sources.flatMap(({ source, items, unchanged, heldDeletes }) => [
-    ...items.map(({ key, why }) => `${WHYS[why][0]} ${printableName(key)}  ${pc.dim(WHYS[why][1])}`),
+    ...items.map(
+      ({ key, why }) =>
+        `${WHYS[why][0]} ${isWide ? `${pipeline}/${source}/` : ''}${printableName(key)}  ${pc.dim(WHYS[why][1])}`,
+    ),
     `${pc.bold(`${pipeline}/${source}`)}: ${summary(items, unchanged)}`,
     ...(heldDeletes ? ['  the deletes would wait for consent (deleteGuard): --allow-deletes'] : []),
   ]);

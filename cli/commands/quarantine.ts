@@ -4,11 +4,12 @@ import type { TroubledItem } from '../../runner/protocol/index.ts';
 import { CommandError } from '../exit.ts';
 import { labelOf } from '../label.ts';
 import { addFiles } from '../local/options.ts';
+import { print } from '../output.ts';
 import { printable, printableName } from '../printable.ts';
 import { act } from '../remote/act.ts';
 import { type AskedOptions, asksOperator } from '../remote/asked.ts';
 import { troubledRemotely } from '../remote/quarantine.ts';
-import { addRemote, partsOf, print } from '../remote/session.ts';
+import { addRemote, partsOf } from '../remote/session.ts';
 
 interface Options extends AskedOptions {
   readonly release?: boolean;

@@ -3,9 +3,10 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { CommandError } from '../exit.ts';
 import { answersText } from '../local/answers.ts';
 import { choosePipeline, loadPipelines } from '../local/objects.ts';
-import { addFiles, addOutput, addPipeline, type FileOptions } from '../local/options.ts';
+import { addFiles, addPipeline, type FileOptions } from '../local/options.ts';
 import { search } from '../local/search.ts';
 import { surroundings } from '../local/session.ts';
+import { addOutput, print } from '../output.ts';
 
 const LIMIT_MAX = 1_000;
 
@@ -37,7 +38,6 @@ async function run(text: string, { file, output, pipeline, limit, target }: Opti
   if (text.trim() === '') throw new CommandError('say what to look for: the text is empty', 'usage');
   const objects = choosePipeline(await loadPipelines(file, surroundings()), pipeline);
   const results = await search(objects, { text, limit, ...(target !== undefined && { target }) });
-  if (output === 'json') process.stdout.write(`${JSON.stringify({ query: text, results })}\n`);
-  else if (results.length === 0) process.stderr.write('nothing found\n');
-  else process.stdout.write(answersText(results));
+  if (results.length === 0) process.stderr.write('nothing found\n');
+  await print(output, { query: text, results }, (isWide) => answersText(results, isWide));
 }

@@ -3,19 +3,20 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import { CommandError } from '../exit.ts';
 import { wholeNumber } from '../numbers.ts';
+import { addOutput, type Form, print } from '../output.ts';
 import {
   PICTURE_SLOTS_MAX,
   panels,
   parseWorkload,
   picture,
   printFigures,
-  printJson,
   printReplayed,
   printTable,
   RULE_NAMES,
   type RuleName,
   readRecording,
   replayDecisions,
+  resultsOf,
   type Simulation,
   simulateAll,
   simulateTable,
@@ -25,7 +26,7 @@ import { systemReason } from '../system-failure.ts';
 
 interface Options {
   readonly file?: string;
-  readonly output?: 'json';
+  readonly output?: Form;
   readonly svg?: string;
   readonly replay?: string;
   readonly slots?: number;
@@ -36,12 +37,11 @@ interface Options {
 const addRule = (name: RuleName, rules: readonly RuleName[]) => [...rules, name];
 
 export function configure(command: Command): void {
-  command
+  addOutput(command)
     .description(
       'Compare serving rules on a workload, on a virtual clock. Without a file: the two runs of the table in the documentation.',
     )
     .option('-f, --file <workload.yaml>', 'workload to replay, - for standard input')
-    .addOption(new Option('-o, --output <form>', 'form of the output').choices(['json']))
     .option('--svg <file>', 'draw who held each slot over time, one row per slot')
     .addOption(ruleOption())
     .option(
@@ -98,7 +98,7 @@ function draw(file: string, simulations: readonly Simulation[]): void {
 }
 
 /** How a recorded time would have gone: under the rules asked for, else fewest held first beside fifo. */
-function compare(log: string, { rule, slots, weight, output }: Options): void {
+async function compare(log: string, { rule, slots, weight, output }: Options): Promise<void> {
   const recording = forPeople(() => readRecording(read(log), log));
   const rules: readonly RuleName[] = rule.length > 0 ? rule : ['fewest-held', 'fifo'];
   const sources = new Set(recording.updates.map((update) => update.in));
@@ -110,14 +110,11 @@ function compare(log: string, { rule, slots, weight, output }: Options): void {
       );
   const options = { slots: slots ?? recording.slots, weights: weight };
   const replayed = rules.map((one) => replayDecisions(recording, one, options));
-  process.stdout.write(
-    output === 'json'
-      ? `${JSON.stringify({ recording: { ...recording, updates: undefined }, replayed })}\n`
-      : printReplayed(recording, replayed),
-  );
+  const { updates: _, ...recorded } = recording;
+  await print(output, { recording: recorded, replayed }, () => printReplayed(recording, replayed));
 }
 
-function run(options: Options): void {
+async function run(options: Options): Promise<void> {
   const { file, output, svg, rule, replay } = options;
   if (replay !== undefined) return compare(replay, options);
   if (options.slots !== undefined || Object.keys(options.weight).length > 0)
@@ -125,14 +122,13 @@ function run(options: Options): void {
       '--slots and --weight go with --replay; a workload file has slots and weights itself',
       'usage',
     );
-  const isJson = output === 'json';
   if (file === undefined) {
     const { first, second } = simulateTable(rule);
-    process.stdout.write(isJson ? printJson(first, second) : printTable(first, second));
+    await print(output, resultsOf(first, second), () => printTable(first, second));
     if (svg !== undefined) draw(svg, [...first, ...second]);
     return;
   }
   const simulations = simulateAll(load(file, rule), rule);
-  process.stdout.write(isJson ? printJson(simulations) : printFigures(simulations));
+  await print(output, resultsOf(simulations), () => printFigures(simulations));
   if (svg !== undefined) draw(svg, simulations);
 }

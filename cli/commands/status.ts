@@ -1,7 +1,8 @@
 // `fairlead status`: how fresh each source's index is, and what is wrong.
 import type { Command } from 'commander';
 import type { Overview } from '../../operator/api/index.ts';
-import { addRemote, chosen, print, type RemoteOptions, withOperator } from '../remote/session.ts';
+import { print } from '../output.ts';
+import { addRemote, chosen, type RemoteOptions, withOperator } from '../remote/session.ts';
 import { statusText } from '../remote/status-text.ts';
 
 export function configure(command: Command): void {

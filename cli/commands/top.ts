@@ -1,7 +1,8 @@
 // `fairlead top`: the live tree. Keys: s sorts, o opens and closes the sources, q ends.
 import type { Command } from 'commander';
 import type { Overview } from '../../operator/api/index.ts';
-import { addRemote, chosen, print, type RemoteOptions, withOperator } from '../remote/session.ts';
+import { print } from '../output.ts';
+import { addRemote, chosen, type RemoteOptions, withOperator } from '../remote/session.ts';
 import { ratesBetween, SORT_KEYS, type SortKey, topText } from '../remote/top-text.ts';
 
 interface Options extends RemoteOptions {

@@ -3,8 +3,9 @@ import type { Command } from 'commander';
 import type { PipelineView } from '../../operator/api/index.ts';
 import type { TraceTree } from '../../operator/telemetry/index.ts';
 import { CommandError } from '../exit.ts';
+import { print } from '../output.ts';
 import { pathOf } from '../remote/client.ts';
-import { addRemote, pipelinesOf, print, type RemoteOptions, withOperator } from '../remote/session.ts';
+import { addRemote, pipelinesOf, type RemoteOptions, withOperator } from '../remote/session.ts';
 import { traceText } from '../remote/trace-text.ts';
 
 export function configure(command: Command): void {
@@ -23,7 +24,7 @@ async function run(named: string | undefined, options: RemoteOptions): Promise<v
     for (const { name } of pipelines) {
       const found = await client.find<{ trace?: TraceTree }>(pathOf(name, `/updates/${encodeURIComponent(update)}`));
       const trace = found?.trace;
-      if (trace !== undefined) return print(options.output, trace, () => traceText(trace, Date.now()));
+      if (trace !== undefined) return print(options.output, trace, (isWide) => traceText(trace, Date.now(), isWide));
     }
     throw new CommandError(
       `no spans of ${update} are kept: the last updates' are, those that changed nothing are not. \`fairlead updates\` lists what there is`,

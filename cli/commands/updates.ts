@@ -4,8 +4,9 @@ import type { PipelineView } from '../../operator/api/index.ts';
 import type { TraceTree } from '../../operator/telemetry/index.ts';
 import { CommandError } from '../exit.ts';
 import { wholeNumber } from '../numbers.ts';
+import { print } from '../output.ts';
 import { type ApiClient, pathOf } from '../remote/client.ts';
-import { addRemote, pipelinesOf, print, type RemoteOptions, withOperator } from '../remote/session.ts';
+import { addRemote, pipelinesOf, type RemoteOptions, withOperator } from '../remote/session.ts';
 import { age, columns, duration } from '../remote/text.ts';
 import { traceText } from '../remote/trace-text.ts';
 
@@ -74,8 +75,8 @@ async function show(client: ApiClient, pipelines: readonly PipelineView[], name:
     pathOf(pipeline.name, `/updates/${encodeURIComponent(name)}`),
   );
   const { update, trace } = found;
-  const timeline = trace === undefined ? '' : `\n${traceText(trace, Date.now())}`;
-  await print(output, found, () => `${updateText(pipeline.name, update)}${timeline}`);
+  const timeline = (isWide: boolean) => (trace === undefined ? '' : `\n${traceText(trace, Date.now(), isWide)}`);
+  await print(output, found, (isWide) => `${updateText(pipeline.name, update)}${timeline(isWide)}`);
 }
 
 function updateText(pipeline: string, update: Update): string {

@@ -3,11 +3,12 @@ import type { Command } from 'commander';
 import { collect } from '../collect.ts';
 import { CommandError } from '../exit.ts';
 import { type Loaded, type Loading, loadObjects, placeText, problemText } from '../objects/index.ts';
+import { addOutput, type Form, print } from '../output.ts';
 import { standardInput } from '../standard-input.ts';
 
 interface Options {
   readonly file: readonly string[];
-  readonly output: 'text' | 'json';
+  readonly output?: Form;
 }
 
 export function configure(command: Command): void {
@@ -15,19 +16,13 @@ export function configure(command: Command): void {
     .description(
       'Check Pipelines and LiveSources in files: fields, values, rules between fields, and names that refer to each other. Prints every problem with its file, line, object and field. Nothing is contacted.',
     )
-    .requiredOption('-f, --file <path>', 'file, folder, or - for standard input; can be given several times', collect)
-    .addOption(
-      command
-        .createOption('-o, --output <format>', 'text, or json for programs')
-        .choices(['text', 'json'])
-        .default('text'),
-    )
-    .action(validate);
+    .requiredOption('-f, --file <path>', 'file, folder, or - for standard input; can be given several times', collect);
+  addOutput(command).action(validate);
 }
 
 async function validate({ file, output }: Options): Promise<void> {
   const loading = await loadObjects(file, { cwd: process.cwd(), stdin: standardInput });
-  process.stdout.write(output === 'json' ? `${JSON.stringify(report(loading), null, 2)}\n` : lines(loading));
+  await print(output, report(loading), () => lines(loading));
   const { length } = loading.problems;
   if (length > 0) throw new CommandError(`${length} ${length === 1 ? 'problem' : 'problems'}`);
   if (found(loading).length === 0) throw new CommandError('there is no Pipeline and no LiveSource in the files');
@@ -39,7 +34,7 @@ const found = ({ objects }: Loading): { kind: string; object: Loaded<unknown> }[
 ];
 
 /** For programs: stable names, places from 1. */
-function report(loading: Loading): unknown {
+function report(loading: Loading): object {
   return {
     valid: loading.problems.length === 0,
     objects: found(loading).map(({ kind, object: { namespace, name, origin } }) => ({

@@ -4,8 +4,9 @@ import type { Repaired, Verified } from '../../runner/protocol/index.ts';
 import { setExit } from '../exit.ts';
 import { labelOf } from '../label.ts';
 import { addFiles } from '../local/options.ts';
+import { print } from '../output.ts';
 import { type AskedOptions, asksOperator } from '../remote/asked.ts';
-import { addRemote, partsOf, print } from '../remote/session.ts';
+import { addRemote, partsOf } from '../remote/session.ts';
 import { verifyRemotely } from '../remote/verify.ts';
 
 interface Options extends AskedOptions {

@@ -2,8 +2,9 @@
 import type { Command } from 'commander';
 import type { PipelineView, Why } from '../../operator/api/index.ts';
 import { CommandError } from '../exit.ts';
+import { print } from '../output.ts';
 import { type ApiClient, pathOf } from '../remote/client.ts';
-import { addRemote, pipelinesOf, print, type RemoteOptions, withOperator } from '../remote/session.ts';
+import { addRemote, pipelinesOf, type RemoteOptions, withOperator } from '../remote/session.ts';
 import { duration } from '../remote/text.ts';
 
 export function configure(command: Command): void {
@@ -33,10 +34,11 @@ const ask = (client: ApiClient, { name }: PipelineView, subject: string): Promis
   client.get<Why>(pathOf(name, `/why?subject=${encodeURIComponent(subject)}`));
 
 export function whyText({ pipeline, subject, kind, update, runs, says }: Why): string {
+  const of = kind === 'update' ? '' : `, update ${update?.name}`;
   const head =
     update === undefined
       ? `${kind} ${subject} of ${pipeline}`
-      : `${kind} ${subject} of ${pipeline}, update ${update.name} (${update.kind}, by ${update.trigger}): ${update.result}`;
+      : `${kind} ${subject} of ${pipeline}${of} (${update.kind}, by ${update.trigger}): ${update.result}`;
   const lines = runs.flatMap((one) => [
     `  run ${one.run.number} ${one.run.path} (${one.run.kind}), asked ${duration(one.sinceMs)} ago`,
     ...one.says.map((sentence) => `    ${sentence}`),

@@ -3,7 +3,7 @@ import pc from 'picocolors';
 import type { SearchHit } from '../../runner/execute/index.ts';
 import { printable, printableName } from '../printable.ts';
 
-/** Lines of a passage that are printed for people; JSON has all of it. */
+/** Lines of a passage that are printed for people; `-o wide` and forms for programs have all of it. */
 const PASSAGE_LINES_MAX = 8;
 const LINE_WIDTH_MAX = 160;
 
@@ -38,27 +38,29 @@ export function answersOf(hits: readonly SearchHit[], pipeline: string): Answer[
   }));
 }
 
-function passageLines(passage: string): string[] {
+function passageLines(passage: string, isWhole: boolean): string[] {
   const lines = passage
     .replace(/^\s*\n/, '')
     .trimEnd()
     .split('\n');
-  const cut = lines.slice(0, PASSAGE_LINES_MAX).map((line) => {
+  const cut = lines.slice(0, isWhole ? lines.length : PASSAGE_LINES_MAX).map((line) => {
     const plain = printable(line.replaceAll('\t', '  ').replaceAll('\r', ''));
-    return plain.length > LINE_WIDTH_MAX ? `${plain.slice(0, LINE_WIDTH_MAX - 1)}…` : plain;
+    return plain.length > LINE_WIDTH_MAX && !isWhole ? `${plain.slice(0, LINE_WIDTH_MAX - 1)}…` : plain;
   });
   const more = lines.length - cut.length;
   return more > 0 ? [...cut, `… ${more} more ${more === 1 ? 'line' : 'lines'}`] : cut;
 }
 
-/** Answers for people. */
-export function answersText(answers: readonly Answer[]): string {
+/** Answers for people. `isWhole`: nothing of a passage is cut. */
+export function answersText(answers: readonly Answer[], isWhole: boolean): string {
   return answers
     .map(({ rank, path, lines, score, passage }) => {
       const item = printableName(path);
       const place = lines === undefined ? item : `${item}:${lines.start}-${lines.end}`;
       const head = `${pc.bold(`${rank}. ${place}`)}  ${pc.dim(`score ${score.toFixed(4)}`)}`;
-      return [head, ...passageLines(passage).map((line) => `   ${line}`)].map((line) => `${line.trimEnd()}\n`).join('');
+      return [head, ...passageLines(passage, isWhole).map((line) => `   ${line}`)]
+        .map((line) => `${line.trimEnd()}\n`)
+        .join('');
     })
     .join('\n');
 }

@@ -1,10 +1,9 @@
 // Cycles of the live sources in files, done to their end: here, or by the process that is at work on the same state.
 import { CommandError, setExit } from '../exit.ts';
-import { reportOf } from '../remote/report.ts';
-import type { Form } from '../remote/session.ts';
+import type { Form } from '../output.ts';
 import { workOn } from './hand-over.ts';
 import { loadPipelines, type PipelineObjects } from './objects.ts';
-import { exitOf, surroundings } from './session.ts';
+import { exitOf, reporterFor, surroundings } from './session.ts';
 import type { Work } from './work.ts';
 
 type Cycles = Extract<Work, { readonly do: 'refresh' | 'reprocess' }>;
@@ -21,10 +20,9 @@ export async function cyclesOfFiles(
   { file, output }: CyclesOptions,
 ): Promise<void> {
   const all = pipelinesWith(await loadPipelines(file, surroundings()), sources);
-  const report = reportOf(output);
-  const results = await workOn(all, (one) => ({ ...work, ...ownOf(one, sources) }), report.reporter);
+  const reporter = reporterFor(output);
+  const results = await workOn(all, (one) => ({ ...work, ...ownOf(one, sources) }), reporter);
   const ended = results.flatMap((result) => result.ended);
-  await report.print({ ended });
   setExit(exitOf(ended));
 }
 

@@ -1,10 +1,11 @@
 // Options that the commands of the local mode share.
 import type { Command } from 'commander';
 import { collect } from '../collect.ts';
+import type { Form } from '../output.ts';
 
 export interface FileOptions {
   readonly file?: readonly string[];
-  readonly output?: 'json';
+  readonly output?: Form;
   readonly pipeline?: string;
 }
 
@@ -14,10 +15,6 @@ export function addFiles(command: Command): Command {
     'file, folder, or - for standard input; can be given several times (default: fairlead.yaml, else what was run last in this folder)',
     collect,
   );
-}
-
-export function addOutput(command: Command): Command {
-  return command.addOption(command.createOption('-o, --output <form>', 'form of the output').choices(['json']));
 }
 
 export function addPipeline(command: Command): Command {

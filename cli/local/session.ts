@@ -4,8 +4,9 @@ import type { Telemetry } from '../../operator/telemetry/index.ts';
 import { systemClock } from '../../runner/clock.ts';
 import { CommandError, EXIT, type ExitName } from '../exit.ts';
 import { guardOutput } from '../guard.ts';
+import type { Form } from '../output.ts';
 import { standardInput } from '../standard-input.ts';
-import { JsonReport } from './json-report.ts';
+import { DataReport, jsonLine, yamlDocument } from './data-report.ts';
 import type { PipelineObjects, Surroundings } from './objects.ts';
 import { LocalPipeline, type PipelineOptions } from './pipeline.ts';
 import { PlainReport } from './plain-report.ts';
@@ -27,9 +28,10 @@ const streams: Streams = {
   err: (text) => void process.stderr.write(text),
 };
 
-/** JSON lines for programs, bars on a terminal, plain lines elsewhere. */
-export function reporterFor(output: 'json' | undefined): Reporter {
-  if (output === 'json') return new JsonReport(streams);
+/** JSON lines or YAML documents for programs, bars on a terminal, plain lines elsewhere. */
+export function reporterFor(output: Form | undefined): Reporter {
+  if (output === 'json') return new DataReport(streams, jsonLine);
+  if (output === 'yaml') return new DataReport(streams, yamlDocument);
   if (process.stderr.isTTY !== true || process.env.TERM === 'dumb') return new PlainReport(streams);
   const isAscii = !/utf-?8/i.test(process.env.LC_ALL ?? process.env.LC_CTYPE ?? process.env.LANG ?? '');
   return new TerminalReport({ ...streams, columns: () => process.stderr.columns ?? 80, isAscii });

@@ -1,8 +1,9 @@
 // Wishes of people: posted to an operator of this machine, written into the objects of a cluster.
 import type { Action } from '../../operator/api/index.ts';
 import { CommandError } from '../exit.ts';
+import { print } from '../output.ts';
 import { ApiClient, pathOf } from './client.ts';
-import { namedPlace, pipelinesOf, print, type RemoteOptions } from './session.ts';
+import { namedPlace, pipelinesOf, type RemoteOptions } from './session.ts';
 
 /** Carries out wishes and prints, for each object that one reached, what happened. */
 export async function act(actions: readonly Action[], options: RemoteOptions): Promise<void> {

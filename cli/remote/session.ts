@@ -1,12 +1,11 @@
-// What commands that ask an operator share: options, finding it, choosing the Pipeline, forms of output.
+// What commands that ask an operator share: options, finding it, choosing the Pipeline.
 import type { Command } from 'commander';
 import type { Overview, PipelineView } from '../../operator/api/index.ts';
 import { CommandError } from '../exit.ts';
+import { addOutput, type Form } from '../output.ts';
 import { ApiClient } from './client.ts';
 import { type ClusterOptions, forward, kubeConfig } from './cluster.ts';
 import { type ApiPlace, announcedFor } from './place.ts';
-
-export type Form = 'json' | 'yaml' | 'wide';
 
 export interface RemoteOptions extends ClusterOptions {
   readonly server?: string;
@@ -19,7 +18,7 @@ export interface RemoteOptions extends ClusterOptions {
 
 /** Options of every command that asks an operator. */
 export function addRemote(command: Command): Command {
-  return command
+  return addOutput(command)
     .option(
       '--server <url>',
       'API of the operator (default: what serves in this folder, else the cluster of the kubeconfig)',
@@ -29,8 +28,7 @@ export function addRemote(command: Command): Command {
     .option('--context <name>', 'context of the kubeconfig')
     .option('--operator-namespace <name>', "the operator's namespace, where pods of all namespaces may not be listed")
     .option('-n, --namespace <name>', 'only Pipelines of this namespace')
-    .option('--pipeline <name>', 'Pipeline, as name or namespace/name, where there are several')
-    .addOption(command.createOption('-o, --output <form>', 'form of the output').choices(['json', 'yaml', 'wide']));
+    .option('--pipeline <name>', 'Pipeline, as name or namespace/name, where there are several');
 }
 
 /** The operator that was named, or that serves in the folder; undefined: the cluster is meant. */
@@ -84,11 +82,4 @@ export function chosen(
 export function partsOf(pipeline: string): { readonly namespace: string; readonly name: string } {
   const [namespace = '', name = ''] = pipeline.split('/');
   return { namespace, name };
-}
-
-/** Prints data in the form that was asked for, or as text for people. */
-export async function print(form: Form | undefined, data: object, text: (isWide: boolean) => string): Promise<void> {
-  if (form === 'json') process.stdout.write(`${JSON.stringify(data, null, 2)}\n`);
-  else if (form === 'yaml') process.stdout.write((await import('yaml')).stringify(data));
-  else process.stdout.write(text(form === 'wide'));
 }

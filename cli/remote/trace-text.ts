@@ -3,11 +3,19 @@ import type { AttributeValue, TraceSpan, TraceTree } from '../../operator/teleme
 import { duration } from './text.ts';
 
 const BAR_WIDTH = 30;
-/** Spans of one level that are printed; the rest is counted. */
-const SIBLINGS_MAX = 40;
+/** Spans of one level that are printed unless all are wanted: those that failed and those that took longest. The rest is counted. */
+const SIBLINGS_SHOWN = 12;
 const NAME_WIDTH = 46;
 
-export function traceText(tree: TraceTree, nowMs: number): string {
+interface Scale {
+  readonly startMs: number;
+  readonly spanMs: number;
+  /** Every span is printed. */
+  readonly isWhole: boolean;
+}
+
+/** `isWhole`: every span, else the most telling ones of each level. */
+export function traceText(tree: TraceTree, nowMs: number, isWhole: boolean): string {
   const { pipeline, update, kind, trigger, result, traceId, runs, links, root, isTakenOver } = tree;
   const spanMs = Math.max(1, root.durationMs ?? nowMs - root.startMs);
   const head = [
@@ -16,20 +24,35 @@ export function traceText(tree: TraceTree, nowMs: number): string {
     ...(isTakenOver ? ['an earlier operator began it: what that one saw is not here'] : []),
     ...links.map((link) => `because of ${link.trigger}${link.revision === undefined ? '' : ` at ${link.revision}`}`),
   ];
-  return `${[...head, '', ...spanLines(root, 0, root.startMs, spanMs)].join('\n')}\n`;
+  return `${[...head, '', ...spanLines(root, 0, { startMs: root.startMs, spanMs, isWhole })].join('\n')}\n`;
 }
 
-function spanLines(span: TraceSpan, depth: number, startMs: number, spanMs: number): string[] {
-  const shown = span.children.slice(0, SIBLINGS_MAX);
+function spanLines(span: TraceSpan, depth: number, scale: Scale): string[] {
+  const shown = scale.isWhole ? span.children : mostTelling(span.children);
   const hidden = span.children.length - shown.length;
   return [
-    lineOf(span, depth, startMs, spanMs),
-    ...shown.flatMap((child) => spanLines(child, depth + 1, startMs, spanMs)),
-    ...(hidden > 0 ? [`${'  '.repeat(depth + 1)}and ${hidden} more`] : []),
+    lineOf(span, depth, scale),
+    ...shown.flatMap((child) => spanLines(child, depth + 1, scale)),
+    ...(hidden > 0
+      ? [`${'  '.repeat(depth + 1)}and ${hidden} more that went well and took less time; -o wide has all`]
+      : []),
   ];
 }
 
-function lineOf(span: TraceSpan, depth: number, startMs: number, spanMs: number): string {
+/** In their order; what failed comes before what took long, however much there is of it. */
+function mostTelling(spans: readonly TraceSpan[]): readonly TraceSpan[] {
+  if (spans.length <= SIBLINGS_SHOWN) return spans;
+  const failed = spans.filter(({ error }) => error !== undefined);
+  const tookMs = ({ durationMs = Number.POSITIVE_INFINITY }: TraceSpan): number => durationMs;
+  const longest = spans
+    .filter(({ error }) => error === undefined)
+    .sort((a, b) => tookMs(b) - tookMs(a))
+    .slice(0, Math.max(0, SIBLINGS_SHOWN - failed.length));
+  const shown = new Set([...failed, ...longest]);
+  return spans.filter((span) => shown.has(span));
+}
+
+function lineOf(span: TraceSpan, depth: number, { startMs, spanMs }: Scale): string {
   const { kind, name, durationMs, error, attributes } = span;
   const key = attributes['fairlead.item.key'] ?? attributes['server.address'] ?? attributes['process.executable.name'];
   const label = cut(`${'  '.repeat(depth)}${name}${key === undefined ? '' : ` ${key}`}`, NAME_WIDTH).padEnd(NAME_WIDTH);

@@ -81,8 +81,7 @@ const results = (simulations: readonly Simulation[]) => ({
   results: simulations.map(({ figures }) => figures),
 });
 
-/** JSON of a workload; for the default table `second` stands beside it in the same form. */
-export function printJson(first: readonly Simulation[], second?: readonly Simulation[]): string {
-  const value = second === undefined ? results(first) : { ...results(first), secondRun: results(second) };
-  return `${JSON.stringify(value)}\n`;
+/** A workload for programs; for the default table `second` stands beside it in the same form. */
+export function resultsOf(first: readonly Simulation[], second?: readonly Simulation[]): object {
+  return second === undefined ? results(first) : { ...results(first), secondRun: results(second) };
 }

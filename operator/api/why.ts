@@ -1,6 +1,6 @@
 // Why something waits: an update, an item or a run, in data and in sentences that `fairlead why` and the dashboard print as they are.
 //   W1. What decides is asked of the tree itself (`explain`), never worked out a second time.
-import type { RunPicture } from '../dispatch/index.ts';
+import type { RunPicture, RunView } from '../dispatch/index.ts';
 import type { UpdateRecord } from '../host/index.ts';
 import type { Explanation, Level, RunHistory, Standing } from '../inspection/index.ts';
 import { updatesOf } from './views.ts';
@@ -22,12 +22,16 @@ export interface Why {
   readonly kind: 'run' | 'update' | 'item' | 'unknown';
   /** The update that was asked for, or that of the item's run. */
   readonly update?: UpdateRecord;
-  /** Runs that answer the question, oldest first. */
+  /** Runs that answer the question. Of an update: its root, then some that wait and some that execute, oldest first. */
   readonly runs: readonly RunWhy[];
   readonly says: readonly string[];
 }
 
+/** Of an item. */
 const RUNS_MAX = 20;
+/** Of an update, below its root. */
+const WAITING_SHOWN = 4;
+const EXECUTING_SHOWN = 3;
 
 /** `subject`: the number of a run, the name of an update, a component path, or the key of an item. */
 export function whyOf(host: Watched, subject: string, nowMs: number): Why {
@@ -40,8 +44,7 @@ export function whyOf(host: Watched, subject: string, nowMs: number): Why {
   if (run !== undefined) return answer('run', [run]);
   const update = named(subject);
   if (update !== undefined || dispatcher.updates.has(subject)) {
-    const ofUpdate = dispatcher.findRuns((one) => one.update.name === subject, RUNS_MAX);
-    return answer('update', ofUpdate, update);
+    return answer('update', runsOf(host, subject), update);
   }
   const suffix = `/${subject}`;
   const ofItem = dispatcher.findRuns(
@@ -49,6 +52,17 @@ export function whyOf(host: Watched, subject: string, nowMs: number): Why {
     RUNS_MAX,
   );
   return answer(ofItem.length > 0 ? 'item' : 'unknown', ofItem);
+}
+
+function runsOf({ dispatcher }: Watched, update: string): RunPicture[] {
+  const find = (holds: (run: RunView) => boolean, max: number) =>
+    dispatcher.findRuns((run) => run.update.name === update && holds(run), max);
+  const isRoot = ({ parentRun, number, update: { rootRun } }: RunView) => parentRun === undefined || number === rootRun;
+  return [
+    ...find(isRoot, 1),
+    ...find((run) => !isRoot(run) && run.grantedTo === undefined, WAITING_SHOWN),
+    ...find((run) => !isRoot(run) && run.grantedTo !== undefined, EXECUTING_SHOWN),
+  ];
 }
 
 function whyWith(

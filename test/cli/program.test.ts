@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 import { COMMANDS } from '../../cli/commands/index.ts';
+import { createProgram } from '../../cli/program.ts';
 import { cliReference } from '../../cli/reference.ts';
 import { command } from '../support/command.ts';
 
@@ -57,3 +58,15 @@ test('the reference page has every command and every exit code', async () => {
   for (const { name } of COMMANDS) expect(page).toContain(`## fairlead ${name}\n`);
   for (const code of [0, 1, 2, 3, 64, 130]) expect(page).toContain(`| ${code} |`);
 });
+
+/** They print no data: they serve, execute, or write a file or a script. */
+const WITHOUT_DATA = ['operator', 'runner', 'embed-server', 'init', 'completion'];
+
+const { commands } = await createProgram(() => true);
+test.each(commands.map((one) => one.name()).filter((name) => !WITHOUT_DATA.includes(name)))(
+  'what %s prints is there as JSON, as YAML and with more of the text',
+  (name) => {
+    const options = commands.find((one) => one.name() === name)!.options;
+    expect(options.find(({ short }) => short === '-o')?.argChoices).toEqual(['json', 'yaml', 'wide']);
+  },
+);

@@ -1,7 +1,9 @@
 // Commands that ask an operator, as real processes against a real standalone operator without runners: what was asked for waits.
+import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { COMMANDS } from '../../cli/commands/index.ts';
 import { announce, announcedFor } from '../../cli/remote/place.ts';
 import { age, columns, duration } from '../../cli/remote/text.ts';
 import type { Overview, Why } from '../../operator/api/index.ts';
@@ -111,8 +113,33 @@ describe('text', () => {
   });
 });
 
-test('completion scripts name every command and its flags', async () => {
-  const { stdout } = await command(['completion', 'bash']);
-  expect(stdout).toContain('simulate');
-  expect(stdout).toMatch(/ top\) words="[^"]*--sort/);
+test('a standalone operator starts no second runner on a state in a file', async () => {
+  const cwd = temporaryFolder();
+  write(cwd, { 'fairlead.yaml': OBJECTS });
+  const { code, stderr } = await command(['operator', '--standalone', '--start-runners', '2'], { cwd });
+  expect({ code, stderr }).toMatchObject({ code: 64, stderr: expect.stringContaining('for a single runner') });
+});
+
+describe('completion', () => {
+  /** What bash offers for the last of these words. */
+  async function offered(...words: string[]): Promise<string[]> {
+    const { stdout: script } = await command(['completion', 'bash']);
+    const typed = `COMP_WORDS=(fairlead ${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length}`;
+    const asked = `${script}\n${typed}; _fairlead; printf '%s\\n' "\${COMPREPLY[@]}"`;
+    return execFileSync('bash', ['-c', asked], { encoding: 'utf8' }).trim().split('\n');
+  }
+
+  test.each<[string, string[], string[]]>([
+    ['commands', ['up'], ['updates']],
+    ['flags of a command', ['top', '--s'], ['--server', '--sort']],
+    ['values of a flag', ['status', '-o', ''], ['json', 'yaml', 'wide']],
+    ['values of an argument', ['completion', ''], ['bash', 'zsh', 'fish']],
+  ])('bash is offered %s', async (_, words, wanted) => {
+    expect((await offered(...words)).toSorted()).toEqual(wanted.toSorted());
+  });
+
+  test.each(['zsh', 'fish'])('a script for %s names every command', async (shell) => {
+    const { stdout } = await command(['completion', shell]);
+    for (const { name } of COMMANDS) expect(stdout).toMatch(new RegExp(`\\b${name}\\b`));
+  });
 });

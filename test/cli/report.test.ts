@@ -1,8 +1,9 @@
 // What `fairlead dev` says: bars on a terminal, plain lines elsewhere, JSON lines for programs.
 import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
+import { parseAllDocuments } from 'yaml';
 import { answersOf, answersText } from '../../cli/local/answers.ts';
-import { JsonReport } from '../../cli/local/json-report.ts';
+import { DataReport, jsonLine, yamlDocument } from '../../cli/local/data-report.ts';
 import { PlainReport } from '../../cli/local/plain-report.ts';
 import { Rate } from '../../cli/local/rate.ts';
 import { countsText, durationText, type EndedUpdate, endedText, type SourceState } from '../../cli/local/report.ts';
@@ -112,7 +113,7 @@ test('plain lines come at most every five seconds for a source', () => {
 
 test('JSON is one object a line, with the update whole', () => {
   const json = streams();
-  const report = new JsonReport(json);
+  const report = new DataReport(json, jsonLine);
   report.progress([state(10, 100)], 0);
   report.ended(ended);
   const lines = json.written.out
@@ -131,6 +132,18 @@ test('JSON is one object a line, with the update whole', () => {
   expect(lines[1]).toEqual({ event: 'update', ...ended });
 });
 
+test('YAML is one document each', () => {
+  const yaml = streams();
+  const report = new DataReport(yaml, yamlDocument);
+  report.progress([state(10, 100)], 0);
+  report.ended(ended);
+  const documents = parseAllDocuments(yaml.written.out).map((document) => document.toJS() as object);
+  expect(documents).toMatchObject([
+    { event: 'progress', total: 100 },
+    { event: 'update', ...ended },
+  ]);
+});
+
 test('times are said as people say them', () => {
   expect([320, 4_230, 185_000, 7_800_000].map(durationText)).toEqual(['320 ms', '4.2 s', '3 min 5 s', '2 h 10 min']);
 });
@@ -142,7 +155,7 @@ test('names and text of items cannot move the cursor or change the terminal', ()
     score: 1,
     element: { text: 'one\u001B[2Jtwo\n\tthree' },
   };
-  const text = answersText(answersOf([hit], 'index'));
+  const text = answersText(answersOf([hit], 'index'), false);
   expect(text).toMatch(/1\. a\uFFFD\]0;title\uFFFD\uFFFD\.md/);
   expect(text).toMatch(/one\uFFFD\[2Jtwo\n {5}three\n$/);
   const to = streams();

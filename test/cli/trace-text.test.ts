@@ -1,5 +1,5 @@
 // `fairlead trace` as text: where a span lies on the bar, what a wait was for, and bounds.
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { traceText } from '../../cli/remote/trace-text.ts';
 import type { TraceSpan, TraceTree } from '../../operator/telemetry/index.ts';
 import { NO_COUNTS } from '../../runner/protocol/index.ts';
@@ -43,6 +43,7 @@ test('spans stand below their parents at their place on the bar; failures and wa
       }),
     ]),
     100,
+    false,
   );
   expect(text).toContain('3 runs, spans of 2, 1 left out');
   expect(text).toContain('because of watch at 4f2a');
@@ -52,13 +53,26 @@ test('spans stand below their parents at their place on the bar; failures and wa
 
 test('a run shows its wait before it, as dots on the bar and in words', () => {
   const wait = span('wait', 0, 50, { kind: 'wait', attributes: { 'fairlead.wait.served_instead': ['tickets: 4'] } });
-  const text = traceText(tree([span('run cycle', 50, 50, { kind: 'run', wait })]), 100);
+  const text = traceText(tree([span('run cycle', 50, 50, { kind: 'run', wait })]), 100, false);
   expect(text).toMatch(/^ {2}run cycle +50ms \|\.{15}={15}\| {2}waited 50ms: {2}served meanwhile: tickets: 4$/m);
 });
 
-test('a level with very many spans is cut, and says by how many', () => {
-  const many = Array.from({ length: 100 }, (_, at) => span(`step ${at}`, at, 1));
-  const text = traceText(tree(many), 100);
-  expect(text).toContain('and 60 more');
-  expect(text.split('\n').length).toBeLessThan(50);
+describe('a level with very many spans', () => {
+  const error = { class: 'invalid' };
+  const many = Array.from({ length: 100 }, (_, at) =>
+    span(`step ${at}`, at, at === 40 ? 30 : 1, at % 30 === 7 ? { error } : {}),
+  );
+
+  test('shows what failed and what took longest in their order, and counts the rest', () => {
+    const text = traceText(tree(many), 100, false);
+    const steps = [...text.matchAll(/^ {2}step (\d+)/gm)].map(([, at]) => Number(at));
+    expect(steps).toHaveLength(12);
+    expect(steps).toEqual(expect.arrayContaining([7, 37, 40, 67, 97]));
+    expect(steps).toEqual(steps.toSorted((a, b) => a - b));
+    expect(text).toContain('and 88 more');
+  });
+
+  test('shows all of it where all is wanted', () => {
+    expect(traceText(tree(many), 100, true).match(/^ {2}step/gm)).toHaveLength(100);
+  });
 });

@@ -5,7 +5,7 @@ import {
   parseWorkload,
   picture,
   printFigures,
-  printJson,
+  resultsOf,
   simulateAll,
   WorkloadError,
 } from '../../cli/simulate/index.ts';
@@ -62,14 +62,14 @@ test('the table and the JSON show shares of card time and the longest wait for a
   const [fifo] = simulated();
   expect(printFigures([fifo!])).toContain('share of card   longest wait');
   expect(printFigures([fifo!])).toContain('64 slots; 8 cards; big in code 400 × 10 ms with 500m at 0 ms');
-  const { cards, results } = JSON.parse(printJson([fifo!]));
+  const { cards, results } = JSON.parse(JSON.stringify(resultsOf([fifo!])));
   expect(cards).toBe(8);
   expect(results[0].updates[1]).toMatchObject({ name: 'small', cardTimeShareFirstSecond: 0.09, cardWaitMaxMs: 30 });
 });
 
 test('a workload without cards shows nothing of them', () => {
   const [simulation] = simulated('slots: 2\nupdates: [{name: a, tasks: 2, each: 5ms}]');
-  expect(printJson([simulation!])).not.toMatch(/card/i);
+  expect(JSON.stringify(resultsOf([simulation!]))).not.toMatch(/card/i);
   expect(printFigures([simulation!])).not.toContain('card');
 });
 

@@ -1,14 +1,20 @@
-// Progress and endings as JSON, one object a line on standard output.
+// Progress and endings as data on standard output: JSON, one object a line, or YAML, one document each.
+import { stringify } from 'yaml';
 import type { EndedUpdate, FailedItem, Reporter, SourceState, Streams } from './report.ts';
 
 const LINE_EVERY_MS = 1_000;
 
-export class JsonReport implements Reporter {
+export const jsonLine = (value: object): string => `${JSON.stringify(value)}\n`;
+export const yamlDocument = (value: object): string => `---\n${stringify(value)}`;
+
+export class DataReport implements Reporter {
   readonly #streams: Streams;
+  readonly #text: (value: object) => string;
   #saidAtMs = Number.NEGATIVE_INFINITY;
 
-  constructor(streams: Streams) {
+  constructor(streams: Streams, text: (value: object) => string) {
     this.#streams = streams;
+    this.#text = text;
   }
 
   progress(states: readonly SourceState[], nowMs: number): void {
@@ -37,6 +43,6 @@ export class JsonReport implements Reporter {
   close(): void {}
 
   #say(value: object): void {
-    this.#streams.out(`${JSON.stringify(value)}\n`);
+    this.#streams.out(this.#text(value));
   }
 }
