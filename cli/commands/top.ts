@@ -1,9 +1,10 @@
-// `fairlead top`: the live tree. Keys: s sorts, o opens and closes the sources, q ends.
+// `fairlead top`: the live tree.
 import type { Command } from 'commander';
 import type { Overview } from '../../operator/api/index.ts';
 import { print } from '../output.ts';
 import { addRemote, chosen, type RemoteOptions, withOperator } from '../remote/session.ts';
-import { ratesBetween, SORT_KEYS, type SortKey, topText } from '../remote/top-text.ts';
+import { TopScreen } from '../remote/top-screen.ts';
+import { SORT_KEYS, type SortKey, topText } from '../remote/top-text.ts';
 
 interface Options extends RemoteOptions {
   readonly once?: boolean;
@@ -17,7 +18,7 @@ const ALTERNATE_OFF = '\u001b[?25h\u001b[?1049l';
 export function configure(command: Command): void {
   command
     .description(
-      'Show the tree as it is: slots held and waited for by each source and update, rate and freshness. On a terminal it stays and follows; keys: s sorts, o opens the sources, q ends.',
+      'Show the tree as it is: slots held and waited for by each source and update, rate and freshness. On a terminal it stays and follows; keys: the arrows choose a branch, o opens and closes it, a all of them, s sorts, q ends.',
     )
     .option('--once', 'print it once and end, as without a terminal')
     .addOption(command.createOption('--sort <key>', 'order of branches').choices(SORT_KEYS).default('opened'));
@@ -29,7 +30,7 @@ async function run(options: Options): Promise<void> {
   if (isLive) return follow(options);
   await withOperator(options, async (client) => {
     const overview = onlyChosen(await client.get<Overview>('/api/v1/overview'), options);
-    await print(options.output, overview, () => topText(overview, { sort: options.sort, isOpen: true }));
+    await print(options.output, overview, () => topText(overview, { sort: options.sort, isOpen: () => true }));
   });
 }
 
@@ -40,29 +41,27 @@ const onlyChosen = (overview: Overview, options: Options): Overview => ({
 
 async function follow(options: Options): Promise<void> {
   const stop = new AbortController();
-  const screen = new Screen(options.sort, () => stop.abort());
+  const terminal = new Terminal(new TopScreen(options.sort), () => stop.abort());
   try {
     await withOperator(options, async (client) => {
       for await (const overview of client.events<Overview>('/api/v1/events', stop.signal))
-        screen.show(onlyChosen(overview, options));
+        terminal.show(onlyChosen(overview, options));
     });
   } catch (error) {
     if (!stop.signal.aborted) throw error;
   } finally {
-    screen.close();
+    terminal.close();
   }
 }
 
-class Screen {
-  #sort: SortKey;
-  #isOpen = true;
-  #now: Overview | undefined;
-  #before: Overview | undefined;
+/** The screen on the terminal: what it draws and what it hears. */
+class Terminal {
+  readonly #screen: TopScreen;
   readonly #end: () => void;
   readonly #onKey = (key: Buffer) => this.#pressed(key.toString());
 
-  constructor(sort: SortKey, end: () => void) {
-    this.#sort = sort;
+  constructor(screen: TopScreen, end: () => void) {
+    this.#screen = screen;
     this.#end = end;
     process.stdout.write(ALTERNATE_ON);
     if (process.stdin.isTTY) process.stdin.setRawMode(true).resume().on('data', this.#onKey);
@@ -70,8 +69,7 @@ class Screen {
   }
 
   show(overview: Overview): void {
-    this.#before = this.#now;
-    this.#now = overview;
+    this.#screen.show(overview);
     this.#draw();
   }
 
@@ -81,20 +79,11 @@ class Screen {
   }
 
   #pressed(key: string): void {
-    if (key === 'q' || key === '\u0003') return this.#end();
-    if (key === 's') this.#sort = SORT_KEYS[(SORT_KEYS.indexOf(this.#sort) + 1) % SORT_KEYS.length]!;
-    if (key === 'o') this.#isOpen = !this.#isOpen;
-    this.#draw();
+    if (this.#screen.press(key)) this.#end();
+    else this.#draw();
   }
 
   #draw(): void {
-    if (this.#now === undefined) return;
-    const rates = this.#before === undefined ? undefined : ratesBetween(this.#before, this.#now);
-    const text = topText(this.#now, { sort: this.#sort, isOpen: this.#isOpen, ...(rates !== undefined && { rates }) });
-    const rows = process.stdout.rows ?? 24;
-    const lines = text.split('\n').slice(0, rows - 2);
-    process.stdout.write(
-      `${HOME_AND_CLEAR}${lines.join('\n')}\nsorted by ${this.#sort}   s sort   o open/close   q quit`,
-    );
+    process.stdout.write(`${HOME_AND_CLEAR}${this.#screen.lines(process.stdout.rows ?? 24).join('\n')}`);
   }
 }

@@ -10,8 +10,10 @@ export const SORT_KEYS: readonly SortKey[] = ['opened', 'held', 'waiting', 'name
 
 export interface TopOptions {
   readonly sort: SortKey;
-  /** Whether updates below the sources are shown. */
-  readonly isOpen: boolean;
+  /** Whether what is below a branch is shown. */
+  readonly isOpen: (id: string) => boolean;
+  /** Branch that is marked. */
+  readonly chosen?: string;
   /** Components that ended per second since the picture before, by Pipeline and source; absent for the first one. */
   readonly rates?: ReadonlyMap<string, number>;
 }
@@ -35,18 +37,39 @@ function pipelineText(pipeline: PipelineView, options: TopOptions): string {
     `slots ${gauge(heldSlots, tree.slots)} ${heldSlots}/${tree.slots}`,
     `${waiting} waiting`,
     ...(cards.total === 0 ? [] : [`cards ${cards.heldMilli / 1000}/${cards.total}, ${cards.waiting} waiting`]),
-    runners.length === 0 ? 'no runner' : `${runners.length} runners, ${executing}/${slots} busy`,
+    runners.length === 0
+      ? 'no runner'
+      : `${runners.length} ${runners.length === 1 ? 'runner' : 'runners'}, ${executing}/${slots} busy`,
   ];
-  const rows = sorted(tree.pool.children, options.sort).flatMap((branch) => branchRows(pipeline, branch, 0, options));
+  const rows = rowsOf(pipeline, options).map(({ id, cells: [name = '', ...cells] }) => [
+    `${id !== undefined && id === options.chosen ? '>' : ' '} ${name}`,
+    ...cells,
+  ]);
   if (rows.length === 0) return `${head.join('   ')}\n  nothing is open\n`;
   return `${head.join('   ')}\n${columns(['  BRANCH', 'HELD', 'WAITING', 'EXECUTING', 'RATE', 'STALE', 'ITEMS'], rows)}`;
 }
 
-function branchRows(pipeline: PipelineView, branch: BranchSnapshot, depth: number, options: TopOptions): string[][] {
+/** Of a branch, or of those that are only counted. */
+interface Row {
+  readonly id?: string;
+  readonly cells: readonly string[];
+}
+
+/** Ids of the branches that are shown, from top to bottom. */
+export function branchIds({ pipelines }: Overview, options: TopOptions): string[] {
+  return pipelines.flatMap((pipeline) => rowsOf(pipeline, options).flatMap(({ id }) => id ?? []));
+}
+
+const rowsOf = (pipeline: PipelineView, options: TopOptions): Row[] =>
+  sorted(pipeline.tree.pool.children, options.sort).flatMap((branch) => branchRows(pipeline, branch, 0, options));
+
+function branchRows(pipeline: PipelineView, branch: BranchSnapshot, depth: number, options: TopOptions): Row[] {
+  const id = `${pipeline.name}/${branch.number}`;
+  const isClosed = branch.children.length > 0 && !options.isOpen(id);
   const source = depth === 0 ? pipeline.sources.find(({ name }) => name === branch.name) : undefined;
   const rate = source === undefined ? undefined : options.rates?.get(`${pipeline.name}/${source.name}`);
-  const row = [
-    `${'  '.repeat(depth + 1)}${branch.name}${branch.weight === 1 ? '' : ` (weight ${branch.weight})`}`,
+  const cells = [
+    `${'  '.repeat(depth)}${branch.name}${branch.weight === 1 ? '' : ` (weight ${branch.weight})`}${isClosed ? ` +${branch.children.length}` : ''}`,
     String(branch.heldSlots),
     String(branch.waiting),
     String(branch.executing),
@@ -54,13 +77,13 @@ function branchRows(pipeline: PipelineView, branch: BranchSnapshot, depth: numbe
     source === undefined ? '' : staleText(source),
     source === undefined ? '' : `${source.items.done}/${source.items.total}`,
   ];
-  if (!options.isOpen) return [row];
+  if (isClosed) return [{ id, cells }];
   const shown = sorted(branch.children, options.sort).slice(0, UPDATES_SHOWN);
   const hidden = branch.children.length - shown.length;
   return [
-    row,
+    { id, cells },
     ...shown.flatMap((child) => branchRows(pipeline, child, depth + 1, options)),
-    ...(hidden > 0 ? [[`${'  '.repeat(depth + 2)}and ${hidden} more`, '', '', '', '', '', '']] : []),
+    ...(hidden > 0 ? [{ cells: [`${'  '.repeat(depth + 1)}and ${hidden} more`, '', '', '', '', '', ''] }] : []),
   ];
 }
 
