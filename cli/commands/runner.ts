@@ -7,11 +7,11 @@ import { logOf } from '../../operator/log.ts';
 import { countCards } from '../../runner/gpus.ts';
 import { RunnerFailed, type RunnerProgramOptions, secretsIn, startRunner } from '../../runner/main.ts';
 import { Secrets } from '../../runner/secrets.ts';
-import { collect } from '../collect.ts';
 import { CommandError } from '../exit.ts';
 import { guardOutput } from '../guard.ts';
 import { addLogLevel, type LogFlags, logTo } from '../log.ts';
 import { wholeNumber } from '../numbers.ts';
+import { operatorAddress } from '../operator-address.ts';
 import { onStopSignals } from '../signals.ts';
 
 interface Options extends LogFlags {
@@ -35,7 +35,11 @@ export function configure(command: Command): void {
     .description(
       'Execute runs of one Pipeline for an operator. SIGTERM lets what runs end within the grace and hands back the rest; a second one stops at once and loses nothing.',
     )
-    .requiredOption('--operator <url>', 'address of the operator; can be given several times', collect)
+    .requiredOption(
+      '--operator <url>',
+      'address of the operator, https://HOST:PORT; can be given several times',
+      operatorAddress,
+    )
     .requiredOption('--ca <file>', "certificates that the operator's certificate may come from, PEM")
     .requiredOption('--token <file>', 'what proves who this runner is; read anew for each connection')
     .requiredOption('--pipeline <namespace/name>', 'Pipeline to work for')

@@ -170,7 +170,7 @@ export class Gateway {
     if (version !== VERSION) {
       return {
         reason: 'version',
-        message: `the operator speaks version ${VERSION} of the link, the runner ${version}`,
+        message: `the operator speaks version ${VERSION} of the link, the runner ${version}: run both from one release of Fairlead`,
       };
     }
     if (!peer.mayServe(pipeline, runner)) {

@@ -22,6 +22,9 @@ export interface GatewayServerOptions {
 }
 
 const BEARER = 'Bearer ';
+const NO_TOKEN = 'no token came: the file that a runner is given (--token) must hold one';
+const WRONG_TOKEN =
+  "the token is not known here: a runner's is the one that this operator wrote, or that of a service account which is bound to the runner's pod";
 
 export interface GatewayServer {
   readonly port: number;
@@ -90,9 +93,14 @@ async function* serveStream(
   context: HandlerContext,
 ): AsyncGenerator<Frame> {
   const authorization = context.requestHeader.get('authorization') ?? '';
-  const peer = authorization.startsWith(BEARER) ? await authenticate(authorization.slice(BEARER.length)) : undefined;
-  if (peer === undefined) throw new ConnectError('the token is not known here', Code.Unauthenticated);
-  const outflow = new Outflow<Frame>(() => events.drained());
+  const token = authorization.startsWith(BEARER) ? authorization.slice(BEARER.length).trim() : '';
+  if (token === '') throw new ConnectError(NO_TOKEN, Code.Unauthenticated);
+  const peer = await authenticate(token);
+  if (peer === undefined) throw new ConnectError(WRONG_TOKEN, Code.Unauthenticated);
+  const outflow = new Outflow<Frame>({
+    drained: () => events.drained(),
+    unread: () => events.closed('the runner does not read'),
+  });
   const events = gateway.accept(peer, {
     send: (frame) => outflow.push(frame),
     get isCongested() {

@@ -20,7 +20,7 @@ export function dialer(options: DialOptions): (attempt: number, events: WireEven
   return (attempt, events) => {
     const address = options.addresses[attempt % options.addresses.length]!;
     const abort = new AbortController();
-    const outflow = new Outflow<Frame>(() => events.drained());
+    const outflow = new Outflow<Frame>({ drained: () => events.drained(), unread: () => abort.abort() });
     const stream = async () => {
       const transport = createGrpcTransport({
         baseUrl: address,
