@@ -4,8 +4,9 @@ import { CommandError } from '../exit.ts';
 import { print } from '../output.ts';
 import { ApiClient } from '../remote/client.ts';
 import { forward, kubeConfig } from '../remote/cluster.ts';
-import { examine, type Finding } from '../remote/doctor.ts';
+import { examine } from '../remote/doctor.ts';
 import { examineOverview } from '../remote/doctor-overview.ts';
+import type { Finding } from '../remote/finding.ts';
 import { addRemote, NOTHING_SERVES, namedPlace, type RemoteOptions } from '../remote/session.ts';
 import { columns } from '../remote/text.ts';
 
@@ -13,7 +14,7 @@ const MARKS = { ok: 'ok', warn: 'look', bad: 'BAD' } as const;
 
 export function configure(command: Command): void {
   command.description(
-    'Check an installation: the operator, its clock, its runners, and every source with what is wrong with it, targets and state included; in a cluster also API server, resource definitions, your rights, the gateway and every object. Ends with 1 where something is bad.',
+    'Check an installation: the operator, its clock, its runners, and every source with what is wrong with it, targets and state included; in a cluster also API server, resource definitions, your rights, those of the operator, the gateway and every object. Ends with 1 where something is bad.',
   );
   addRemote(command).action(run);
 }

@@ -3,7 +3,8 @@
 import type { Overview, PipelineView, SourceView } from '../../operator/api/index.ts';
 import { programVersion } from '../version.ts';
 import type { ApiClient } from './client.ts';
-import { type Finding, SKEW_MAX_MS } from './doctor.ts';
+import { SKEW_MAX_MS } from './doctor.ts';
+import type { Finding } from './finding.ts';
 
 /** Throws a CommandError where the operator does not answer. */
 export async function examineOverview(client: ApiClient): Promise<Finding[]> {

@@ -1,27 +1,23 @@
 // Looks at an installation from outside, one check after another: each says what holds, or what does not and what to do.
 import type { KubeConfig } from '@kubernetes/client-node';
-import { GROUP, LABELS, VERSION } from '../../crds/schema/index.ts';
+import { GROUP, VERSION } from '../../crds/schema/index.ts';
 import { reasonOf } from './cluster.ts';
-
-export interface Finding {
-  readonly check: string;
-  /** `warn`: it works, and somebody should look. */
-  readonly verdict: 'ok' | 'warn' | 'bad';
-  readonly says: string;
-}
+import { operatorRights, yourRights } from './doctor-rights.ts';
+import type { Finding } from './finding.ts';
+import { leaderOf, OURS, operatorPods } from './leader.ts';
 
 type Check = (config: KubeConfig, namespace: string | undefined) => Promise<Finding | readonly Finding[]>;
 
 /** More than this between the cluster's clock and ours: tokens, leases and signatures begin to fail. */
 export const SKEW_MAX_MS = 30_000;
-const OURS = 'app.kubernetes.io/name=fairlead';
 const KINDS = ['pipelines', 'livesources'] as const;
 
 const CHECKS: Readonly<Record<string, Check>> = {
   'API server': apiServer,
   'resource definitions': definitions,
-  'your rights': rights,
+  'your rights': yourRights,
   operator,
+  "operator's rights": operatorRights,
   gateway,
   objects: objects,
 };
@@ -83,56 +79,18 @@ async function definitions(config: KubeConfig): Promise<Finding[]> {
   );
 }
 
-/** What a user of Fairlead needs; what the operator may do is the chart's and shows in its own logs. */
-async function rights(config: KubeConfig, namespace: string | undefined): Promise<Finding[]> {
-  const { AuthorizationV1Api } = await import('@kubernetes/client-node');
-  const api = config.makeApiClient(AuthorizationV1Api);
-  const wanted = [
-    ...KINDS.flatMap((resource) => ['get', 'patch'].map((verb) => ({ group: GROUP, resource, verb }))),
-    { group: '', resource: 'pods', subresource: 'portforward', verb: 'create' },
-  ];
-  const answers = await Promise.all(
-    wanted.map(async (attributes) => {
-      const body = { spec: { resourceAttributes: { ...attributes, ...(namespace !== undefined && { namespace }) } } };
-      const { status } = await api.createSelfSubjectAccessReview({ body });
-      const { resource, verb } = attributes;
-      const what = 'subresource' in attributes ? `${resource}/${attributes.subresource}` : resource;
-      return { what: `${verb} ${what}`, isAllowed: status?.allowed === true };
-    }),
-  );
-  const missing = answers.filter(({ isAllowed }) => !isAllowed).map(({ what }) => what);
-  return [
-    missing.length === 0
-      ? { check: 'your rights', verdict: 'ok', says: 'you may look at objects, change them, and reach the operator' }
-      : {
-          check: 'your rights',
-          verdict: 'warn',
-          says: `you may not ${missing.join(', ')}: ask for the role fairlead-edit`,
-        },
-  ];
-}
-
 async function operator(config: KubeConfig, _: string | undefined): Promise<Finding> {
-  const { CoreV1Api } = await import('@kubernetes/client-node');
-  const core = config.makeApiClient(CoreV1Api);
-  const { items } = await core.listPodForAllNamespaces({
-    labelSelector: `${OURS},app.kubernetes.io/component=operator`,
-  });
-  const leader = items.find(({ metadata }) => metadata?.labels?.[LABELS.leader] === 'true');
-  const image = leader?.spec?.containers[0]?.image;
-  if (items.length === 0)
-    return { check: 'operator', verdict: 'bad', says: 'no pod of it is there: helm install fairlead charts/fairlead' };
+  const check = 'operator';
+  const pods = await operatorPods(config);
+  if (pods.length === 0)
+    return { check, verdict: 'bad', says: 'no pod of it is there: helm install fairlead charts/fairlead' };
+  const leader = await leaderOf(config, pods);
   if (leader === undefined)
-    return {
-      check: 'operator',
-      verdict: 'bad',
-      says: `${items.length} pods, none of them leads: kubectl logs tells why`,
-    };
-  const name = `${leader.metadata?.namespace}/${leader.metadata?.name}`;
-  const restarts = leader.status?.containerStatuses?.[0]?.restartCount ?? 0;
+    return { check, verdict: 'bad', says: `${pods.length} pods, none of them leads: kubectl logs tells why` };
+  const { pod, image, restarts } = leader;
   return restarts > 3
-    ? { check: 'operator', verdict: 'warn', says: `${name} leads (${image}), but has restarted ${restarts} times` }
-    : { check: 'operator', verdict: 'ok', says: `${name} leads (${image}), ${items.length} in all` };
+    ? { check, verdict: 'warn', says: `${pod} leads (${image}), but has restarted ${restarts} times` }
+    : { check, verdict: 'ok', says: `${pod} leads (${image}), ${pods.length} in all` };
 }
 
 /** The Service that runners dial: its only endpoint is the leader. */

@@ -8,8 +8,8 @@ import { settle, VirtualClock } from '../support/virtual-clock.ts';
 
 const SLOTS = 2;
 
-/** A large update of six tasks and, while it runs, a small one of one task; each task takes 10 ms. */
-async function recorded(maxBytes = 1 << 20): Promise<string> {
+/** A large update and, while it runs, a small one of so many tasks; each task takes 10 ms. */
+async function recorded({ maxBytes = 1 << 20, big = 6, small = 1 } = {}): Promise<string> {
   const clock = new VirtualClock();
   let text = '';
   const log = new DecisionLog({
@@ -57,9 +57,9 @@ async function recorded(maxBytes = 1 << 20): Promise<string> {
     for (const root of runner.paths().filter((path) => !path.includes('/') && !isWorking(path))) end(root);
     await settle();
   };
-  await begin('big', 6);
+  await begin('big', big);
   await endTasks();
-  await begin('small', 1);
+  await begin('small', small);
   while (runner.paths().length > 0) await endTasks();
   return text;
 }
@@ -72,7 +72,7 @@ describe('a decision log', () => {
   });
 
   test('L1: when it is full it says so and stops', async () => {
-    const text = await recorded(1_600);
+    const text = await recorded({ maxBytes: 1_600 });
     const lines = text
       .trimEnd()
       .split('\n')
@@ -97,6 +97,14 @@ describe('a decision log', () => {
       replayDecisions(recording, rule, { slots, weights: {} }).updates.find((update) => update.in === 'small')!;
     expect(of('fewest-held').replayedMs).toBeLessThan(of('fifo').replayedMs);
     expect(of('fifo', 8).replayedMs).toBeLessThan(of('fifo').replayedMs); // more slots, and nobody waits
+  });
+
+  test('P2: with a weight the small update would have had more slots', async () => {
+    const recording = readRecording(await recorded({ big: 24, small: 6 }), 'log');
+    const smallTook = (weights: Readonly<Record<string, number>>) =>
+      replayDecisions(recording, 'fewest-held', { slots: 4, weights }).updates.find(({ in: of }) => of === 'small')!
+        .replayedMs;
+    expect(smallTook({ small: 100 })).toBeLessThan(smallTook({}));
   });
 
   test('a file that is none is refused with the line', () => {
