@@ -92,7 +92,7 @@ function runWhy(host: Watched, run: RunPicture, nowMs: number): RunWhy {
     ...(explanation !== undefined && { explanation }),
     says:
       explanation === undefined
-        ? [phaseSays(run), ...cardSays(host, run, nowMs)]
+        ? [...phaseSays(run, nowMs), ...cardSays(host, run, nowMs)]
         : explanationSays(host, run, explanation),
   };
 }
@@ -114,31 +114,38 @@ function summary(
   return [update.message === undefined ? ended : `${ended}: ${update.message}`];
 }
 
-function phaseSays(run: RunPicture): string {
+/** Of whoever waits for a runner. */
+const NEEDS_RUNNER =
+  'what would change it: a runner that connects; in a cluster the condition RunnersAvailable of the Pipeline tells why there is none, elsewhere `fairlead runner` is one';
+
+function phaseSays(run: RunPicture, nowMs: number): string[] {
   const where = run.runner === undefined ? '' : ` on ${run.runner}`;
   const stopping = run.cancelledWhy === undefined ? '' : `; it was told to stop: ${run.cancelledWhy}`;
   switch (run.phase) {
     case 'executing':
-      return `it executes${where}, attempt ${run.attempt}${stopping}`;
+      return [`it executes${where}, attempt ${run.attempt}${stopping}`];
     case 'waitingForChildren':
-      return `its ${run.children} children work${where}; its slot is lent to one of them${stopping}`;
+      return [`its ${run.children} children work${where}; its slot is lent to one of them${stopping}`];
     case 'backoff':
-      return `attempt ${run.attempt} failed in a way that may pass; it holds no slot and asks again after its back-off`;
+      return [
+        `attempt ${run.attempt} failed in a way that may pass; it holds no slot and asks again in ${seconds(run.requestedAtMs - nowMs)}`,
+        'what would change it: a newer version of the item, else time alone',
+      ];
     case 'watching':
-      return `it watches the source${where} and takes no slot`;
+      return [`it watches the source${where} and takes no slot`];
     case 'unplaced':
-      return 'it waits for a runner: none is connected that may take it';
+      return ['it waits for a runner: none is connected that may take it', NEEDS_RUNNER];
     default:
-      return 'it does not wait';
+      return ['it does not wait'];
   }
 }
 
 function explanationSays(host: Watched, run: RunPicture, explanation: Explanation): string[] {
   const { waitsFor, of, grantsBefore, estimate } = explanation;
   const { slotsMax } = host.specs;
-  if (waitsFor === 'component')
-    return [`it waits for run ${of ?? 'of its component'}, which executes the same component`];
-  if (waitsFor === 'class' && host.runners.length === 0) return ['it waits for a runner: none is connected yet'];
+  if (waitsFor === 'component') return followsSays(host, run);
+  if (waitsFor === 'class' && host.runners.length === 0)
+    return ['it waits for a runner: none is connected yet', NEEDS_RUNNER];
   if (waitsFor === 'class')
     return [
       `runners of class ${of} have no room${rank(grantsBefore)}`,
@@ -156,6 +163,17 @@ function explanationSays(host: Watched, run: RunPicture, explanation: Explanatio
     ...(explanation.olderRuns > 0 ? [`${explanation.olderRuns} older runs of its own update go first`] : []),
     ...estimateSays(estimate),
     `what would change it: more slots (\`maxInflightComponents\`, now ${slotsMax}), or a higher \`weight\` of its LiveSource`,
+  ];
+}
+
+/** Of a run that waits, without a slot, for another one of its component. */
+function followsSays({ dispatcher }: Watched, { path, number }: RunPicture): string[] {
+  const isFirst = (run: RunView) => run.path === path && run.number !== number && run.grantedTo !== undefined;
+  const [first] = dispatcher.findRuns(isFirst, 1);
+  const which = first === undefined ? 'another run' : `run ${first.number} of update ${first.update}`;
+  return [
+    `it waits for ${which}, which executes the same component: its outcome serves both`,
+    'what would change it: the end of that one',
   ];
 }
 

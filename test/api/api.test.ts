@@ -133,6 +133,27 @@ describe('what can be looked at', () => {
     expect((await ask(`${ROOT}/why?subject=nobody`)).body).toMatchObject({ kind: 'unknown', runs: [] });
   });
 
+  test('why tells of a back-off when it ends, and of a run that follows another one which that is', async () => {
+    const { ask, runner, clock } = await world({ slotsMax: 8 });
+    const [docs, tickets] = [runner.runAt('docs'), runner.runAt('tickets')];
+    const says = async (run: number) => ((await ask(`${ROOT}/why?subject=${run}`)).body as Why).runs[0]!.says;
+    const item = { path: 'shared', kind: 'item', source: 'docs' } as const;
+    runner.uplink.mount(docs, { ...item, mount: 1 });
+    runner.uplink.mount(tickets, { ...item, mount: 1 });
+    await settle();
+    const first = runner.runAt('shared');
+    const second = first + 1;
+    expect((await says(second))[0]).toContain(`it waits for run ${first} of update docs-`);
+
+    runner.uplink.exited(tickets, { kind: 'parked', resumeAfterMs: 30_000, error: failed.error });
+    await settle();
+    clock.advance(10_000);
+    expect(await says(tickets)).toEqual([
+      'attempt 1 failed in a way that may pass; it holds no slot and asks again in 20.0 s',
+      expect.stringMatching(/^what would change it/),
+    ]);
+  });
+
   test('updates, failures and freshness tell how a cycle went', async () => {
     const { ask, host, runner, clock } = await world();
     const view = [...host.dispatcher.updates.values()].find(({ start }) => start.source === 'docs')!;

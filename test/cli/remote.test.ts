@@ -52,7 +52,10 @@ test('status, top, why, updates, suspend and resume find the operator that serve
   expect(top.pipelines[0]).toMatchObject({ name: 'default/index', tree: { pool: { waiting: 1 } }, runners: [] });
 
   const { whys } = JSON.parse((await ask('why', 'notes', '-o', 'json')).stdout) as { whys: Why[] };
-  expect(whys[0]!.runs[0]!.says).toEqual(['it waits for a runner: none is connected yet']);
+  expect(whys[0]!.runs[0]!.says).toEqual([
+    'it waits for a runner: none is connected yet',
+    expect.stringContaining('`fairlead runner`'),
+  ]);
   expect(await ask('why', 'nobody')).toMatchObject({ code: 1, stderr: expect.stringContaining('called nobody') });
 
   expect((await ask('updates')).stdout).toMatch(/UPDATE[\s\S]*notes[\s\S]*Running/);
