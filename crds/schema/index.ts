@@ -16,6 +16,7 @@ export * from './live-source.ts';
 export * from './pipeline.ts';
 export * from './quantity.ts';
 export type { RunnerSpec } from './runners.ts';
+export { missingFields, type ServedNode } from './served.ts';
 export type * from './sources.ts';
 export * from './status.ts';
 export type * from './steps.ts';

@@ -4,6 +4,7 @@ export * from './caches.ts';
 export * from './certificates.ts';
 export * from './connection.ts';
 export type { Change } from './copy.ts';
+export * from './definitions.ts';
 export * from './errors.ts';
 export * from './events.ts';
 export * from './leader.ts';

@@ -16,6 +16,7 @@ import { dashboardAssets } from '../dashboard/index.ts';
 import type { PipelineHost } from '../host/index.ts';
 import type { Log } from '../log.ts';
 import { type ClusterPicture, Telemetry } from '../telemetry/index.ts';
+import { Definitions } from './definitions.ts';
 import { Leadership, type LeadershipOptions } from './leadership.ts';
 import { type ProbeServer, serveProbes } from './probes.ts';
 
@@ -45,6 +46,7 @@ export class Operator {
   readonly #telemetry: Telemetry;
   readonly #elector: LeaderElector;
   readonly #leaseWatch: LeaseWatch;
+  readonly #definitions: Definitions;
   #leadership: Promise<Leadership> | undefined;
   #current: Leadership | undefined;
   #probes: ProbeServer | undefined;
@@ -64,6 +66,7 @@ export class Operator {
       userAgent,
       observer: options.requests ?? this.#telemetry.cluster,
     });
+    this.#definitions = new Definitions({ api: this.#api, clock, log: options.log });
     this.#caches = new ClusterCaches({
       api: this.#api,
       namespaces: settings.namespaces,
@@ -98,15 +101,17 @@ export class Operator {
     return this.#current !== undefined && this.#elector.isLeading();
   }
 
-  /** Fills the caches, then stands for the lead. Ends early, without an error, where `stop` comes first. */
+  /** Waits for definitions that have what this operator needs, fills the caches, then stands for the lead. Ends early, without an error, where `stop` comes first. */
   async start(): Promise<void> {
     const { settings, clock, log, ended } = this.#options;
     this.#probes = await serveProbes(settings.httpPort, {
-      isStarted: () => this.#isSynced,
+      whyNotReady: () => this.#whyNotReady(),
       whyDead: () => this.#whyDead(),
       metrics: () => this.#telemetry.metricsText(),
     });
     this.#server = await this.#serveApi();
+    await this.#definitions.served();
+    if (this.#isStopping) return;
     const cancel = clock.after(SYNC_WITHIN_MS, () => ended('the API server did not list our kinds in time'));
     this.#caches.start();
     const isSynced = await this.#caches.synced();
@@ -121,6 +126,7 @@ export class Operator {
   /** Lets go of the lead and ends, so that a follower takes over at once. */
   async stop(): Promise<void> {
     this.#isStopping = true;
+    this.#definitions.stop();
     const leadership = await this.#leadership?.catch(() => undefined);
     this.#current = undefined;
     await leadership?.stop('the operator stops');
@@ -188,6 +194,12 @@ export class Operator {
     void this.#current?.stop(why).catch(() => {});
     this.#current = undefined;
     this.#options.ended(`the lead was lost: ${why}`);
+  }
+
+  #whyNotReady() {
+    if (this.#isSynced) return undefined;
+    const { problem } = this.#definitions;
+    return { why: problem ?? 'the caches are being filled', isStuck: problem !== undefined };
   }
 
   #whyDead(): string | undefined {

@@ -1,10 +1,11 @@
-// Probes: `/startedz` once the caches are filled, `/readyz` while they are, `/livez` while the event loop turns and a leader's lease is
-// fresh. None of them asks the API server: an outage there must not restart operators.
+// Probes: `/startedz` once the caches are filled or only a person can make it so, `/readyz` while they are, `/livez` while the event loop turns
+// and a leader's lease is fresh. None of them asks the API server: an outage there must not restart operators.
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 export interface ProbeState {
-  readonly isStarted: () => boolean;
+  /** Why this process takes no part yet; undefined: it does. `isStuck`: until somebody acts, so that a restart is of no use. */
+  readonly whyNotReady: () => { readonly why: string; readonly isStuck: boolean } | undefined;
   /** Why this process is to be restarted; undefined: it lives. */
   readonly whyDead: () => string | undefined;
   /** Text of `/metrics`. */
@@ -21,8 +22,10 @@ export async function serveProbes(port: number, state: ProbeState): Promise<Prob
   const server = createServer((request, answer) => {
     const say = (code: number, text: string) => void answer.writeHead(code, { 'content-type': 'text/plain' }).end(text);
     const path = new URL(request.url ?? '/', 'http://operator').pathname;
-    if (path === '/startedz' || path === '/readyz')
-      return state.isStarted() ? say(200, 'ok\n') : say(503, 'the caches are being filled\n');
+    if (path === '/startedz' || path === '/readyz') {
+      const { why, isStuck } = state.whyNotReady() ?? {};
+      return why === undefined || (isStuck && path === '/startedz') ? say(200, 'ok\n') : say(503, `${why}\n`);
+    }
     if (path === '/livez') {
       const why = state.whyDead();
       return why === undefined ? say(200, 'ok\n') : say(503, `${why}\n`);
