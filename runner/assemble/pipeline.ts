@@ -107,7 +107,9 @@ async function assembleInto(open: Opened, options: AssembleOptions): Promise<Omi
     },
   });
   const sources = sourcePlans(open, options);
-  const forget = (source: string | undefined) => forgetPushedTo(source, options);
+  const names = options.sources.map(({ name }) => name);
+  const forget = (source: string | undefined) =>
+    forgetPushedTo(source, { pipeline, spec, secret, keepDir: keepDirOf(folders), sources: names });
   return { stores, plan, sources, steps, forget, close: () => open.close() };
 }
 
@@ -121,13 +123,16 @@ export function openSources(options: SourceOptions): Pick<Assembly, 'sources' | 
   return { sources: sourcePlans(open, { ...options, secret: read }), hide, close: () => open.close() };
 }
 
+/** Of what sources keep for good. */
+const keepDirOf = ({ home }: Folders): string => join(home, 'kept');
+
 const sourcePlans = (open: Opened, options: SourceOptions): ReadonlyMap<string, SourcePlan> =>
   new Map(options.sources.map((source) => [source.name, sourcePlan(open, source, options)]));
 
 function sourcePlan(open: Opened, { name, spec, base }: NamedSource, options: SourceOptions): SourcePlan {
   const { clock, secret, folders } = options;
   const cacheDir = options.cacheDir ?? join(folders.home, 'cache');
-  const keepDir = join(folders.home, 'kept');
+  const keepDir = keepDirOf(folders);
   const pushStore = spec.source.push && pushStoreOf(name, options);
   const places = { cacheDir, keepDir, baseDir: base, ...(pushStore && { pushStore }) };
   const source = open.add(openSource(spec.source, { name, clock, secret, ...places }));

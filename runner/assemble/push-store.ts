@@ -1,7 +1,7 @@
 // Where pushed items are kept that several runners share: beside the state.
 import type { PipelineSpec } from '../../crds/schema/index.ts';
 import type { ReadSecret } from '../secrets.ts';
-import { Database, forgetPushed, PostgresPushStore, type PushStore } from '../sources/index.ts';
+import { Database, forgetPushed, forgetPushedIn, PostgresPushStore, type PushStore } from '../sources/index.ts';
 
 interface Place {
   readonly pipeline?: string;
@@ -17,10 +17,15 @@ export function pushStoreOf(source: string, { pipeline, spec, secret }: Place): 
   return new PostgresPushStore({ database, schema: postgres.schema, pipeline, source });
 }
 
-/** A source, or the whole Pipeline, is gone for good: so is what was pushed to it. */
-export async function forgetPushedTo(source: string | undefined, { pipeline, spec, secret }: Place): Promise<void> {
+/** A source, or the whole Pipeline with `sources`, is gone for good: so is what was pushed to it. */
+export async function forgetPushedTo(
+  source: string | undefined,
+  { keepDir, sources, ...place }: Place & { readonly keepDir: string; readonly sources: readonly string[] },
+): Promise<void> {
+  const { pipeline, spec, secret } = place;
   const postgres = spec?.state.postgres;
-  if (postgres === undefined || pipeline === undefined) return;
+  if (postgres === undefined || pipeline === undefined)
+    return forgetPushedIn(keepDir, source === undefined ? sources : [source]);
   const database = new Database(() => secret(postgres.urlFrom));
   try {
     await forgetPushed(database, { schema: postgres.schema, pipeline, source });

@@ -4,6 +4,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import {
+  forgetPushedIn,
   openSource,
   PushSource,
   pushListener,
@@ -22,8 +23,8 @@ let clock: VirtualClock;
 let secret: string;
 const servers: Server[] = [];
 
-const open = (spec: { maxItemBytes?: string; tolerance?: string } = {}): PushSource => {
-  const options = sourceOptions(folder, { clock, keepDir: folder.path, secret: async () => secret });
+const open = (spec: { maxItemBytes?: string; tolerance?: string } = {}, name = 'docs'): PushSource => {
+  const options = sourceOptions(folder, { name, clock, keepDir: folder.path, secret: async () => secret });
   const source = openSource({ push: { secretFrom: { env: 'KEY' }, ...spec } }, options);
   if (!(source instanceof PushSource)) throw new Error('no push source');
   return source;
@@ -239,6 +240,15 @@ it('messages that arrive together are kept in the order of their arrival', async
   });
   await Promise.all(sends);
   expect(await textOf(source, 'a')).toBe('version 19');
+});
+
+it('what was pushed to a source that is dropped goes; that of others stays', async () => {
+  const [docs, tickets] = [open(), open({}, 'tickets')];
+  for (const source of [docs, tickets]) await send(await serve(source), { items: [{ key: 'a', text: 'x' }] });
+  await forgetPushedIn(folder.path, ['docs']);
+  expect([await keysOf(docs), await keysOf(tickets)]).toEqual([[], ['a']]);
+  await forgetPushedIn(folder.path, ['docs', 'tickets']);
+  expect(readdirSync(folder.path)).toEqual([]);
 });
 
 it('a push source without a place that lasts is refused when it is opened', () => {

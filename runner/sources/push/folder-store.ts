@@ -14,6 +14,15 @@ const PAGE = 500;
 const NEWLINE = 10;
 const TEMPORARY = '.new';
 
+/** Folder of what was pushed to a source; `keepDir` lasts. */
+export const pushFolder = (keepDir: string, source: string): string =>
+  join(keepDir, `push-${encodeURIComponent(source)}`);
+
+/** Takes away what was kept for these sources. */
+export async function forgetPushedIn(keepDir: string, sources: readonly string[]): Promise<void> {
+  for (const source of sources) await rm(pushFolder(keepDir, source), { recursive: true, force: true });
+}
+
 /** Files named by the hash of the key: a line of JSON with key and version, then the content. */
 export class FolderPushStore implements PushStore {
   readonly #folder: string;

@@ -1,12 +1,11 @@
 // Makes the push source of a spec.
-import { join } from 'node:path';
 import type { Clock } from '../../clock.ts';
 import { StepError } from '../../sdk/index.ts';
 import type { ReadSecret } from '../../secrets.ts';
 import { durationMs } from '../common/duration.ts';
 import { quantityBytes } from '../common/quantity.ts';
 import type { PushSpec } from '../common/spec.ts';
-import { FolderPushStore } from './folder-store.ts';
+import { FolderPushStore, pushFolder } from './folder-store.ts';
 import { PushSource } from './source.ts';
 import type { PushStore } from './store.ts';
 
@@ -23,8 +22,7 @@ export interface PushOpenOptions {
 /** Throws StepError (`invalid`) where nothing is there that keeps what is sent. */
 export function openPush(spec: PushSpec, options: PushOpenOptions): PushSource {
   const { name, keepDir, clock } = options;
-  const store =
-    options.pushStore ?? (keepDir && new FolderPushStore(join(keepDir, `push-${encodeURIComponent(name)}`), clock));
+  const store = options.pushStore ?? (keepDir && new FolderPushStore(pushFolder(keepDir, name), clock));
   if (store === undefined || store === '')
     throw new StepError('invalid', `the push source ${name} has no place that keeps what is sent to it`);
   return new PushSource({
