@@ -1,4 +1,5 @@
 export * from './names.ts';
+export * from './push-service.ts';
 export * from './runner-pod.ts';
 export * from './secrets.ts';
 export * from './template.ts';

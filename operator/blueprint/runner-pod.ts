@@ -1,5 +1,5 @@
 // A Pipeline and a class of runner in, a pod out.
-import { GROUP, LABELS, type Pipeline, type RunnerSpec } from '../../crds/schema/index.ts';
+import { API_VERSION, GROUP, KINDS, LABELS, type Pipeline, type RunnerSpec } from '../../crds/schema/index.ts';
 import { bounded, runnerLabels, runnerPodName, shortHash } from './names.ts';
 import { overlay } from './template.ts';
 
@@ -43,7 +43,7 @@ const SECRETS_DIR = '/var/run/fairlead/secrets';
 const TOKEN_DIR = '/var/run/fairlead/token';
 const CA_DIR = '/var/run/fairlead/ca';
 const DATA_DIR = '/var/lib/fairlead';
-/** Where push sources listen, for a Service of the user's. */
+/** Where push sources listen, behind the Service of `pushService`. */
 export const PUSH_PORT = 4180;
 /** User of the image; a number, so that `runAsNonRoot` can be checked. */
 const USER_ID = 10001;
@@ -83,7 +83,7 @@ export function runnerPod(wish: RunnerPodWish): PodManifest {
         [ORDINAL]: String(ordinal),
         [OPERATOR_CA]: wish.settings.operatorCa,
       },
-      ownerReferences: [ownerReference(pipeline)],
+      ownerReferences: [ownedBy(owner(pipeline))],
     },
     spec,
   };
@@ -100,10 +100,14 @@ const owner = (pipeline: RunnerPodWish['pipeline']) => ({
   uid: pipeline.metadata.uid ?? '',
 });
 
-function ownerReference(pipeline: RunnerPodWish['pipeline']) {
-  const { apiVersion, kind } = pipeline;
-  return { apiVersion, kind, ...owner(pipeline), controller: true, blockOwnerDeletion: true };
-}
+/** Reference of a child to the Pipeline that controls it. */
+export const ownedBy = (pipeline: { readonly name: string; readonly uid: string }) => ({
+  apiVersion: API_VERSION,
+  kind: KINDS.Pipeline.kind,
+  ...pipeline,
+  controller: true,
+  blockOwnerDeletion: true,
+});
 
 interface Template {
   readonly metadata: { readonly labels: Record<string, string>; readonly annotations: Record<string, string> };

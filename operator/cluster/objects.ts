@@ -63,6 +63,7 @@ export const LIVE_SOURCES: Resource = {
   kind: 'LiveSource',
 };
 export const PODS: Resource = { group: '', version: 'v1', plural: 'pods', kind: 'Pod' };
+export const SERVICES: Resource = { group: '', version: 'v1', plural: 'services', kind: 'Service' };
 export const NODES: Resource = { group: '', version: 'v1', plural: 'nodes', kind: 'Node' };
 export const LEASES: Resource = { group: 'coordination.k8s.io', version: 'v1', plural: 'leases', kind: 'Lease' };
 export const EVENTS: Resource = { group: 'events.k8s.io', version: 'v1', plural: 'events', kind: 'Event' };

@@ -1,7 +1,7 @@
 // The writes of the reconcilers on the API server.
 //   Every write asks first whether this operator still leads (E2), carries the uid of what it means, and says what came of it as a value.
 import { API_VERSION } from '../../crds/schema/index.ts';
-import type { PodManifest } from '../blueprint/index.ts';
+import type { PodManifest, ServiceManifest } from '../blueprint/index.ts';
 import type { CreateResult, StoredObject, WriteResult, Writes } from '../reconcile/index.ts';
 import {
   ApiError,
@@ -13,12 +13,15 @@ import {
   NotLeading,
   Unreachable,
 } from './errors.ts';
-import { collectionPath, LIVE_SOURCES, objectPath, PIPELINES, PODS, type Resource } from './objects.ts';
+import { collectionPath, LIVE_SOURCES, objectPath, PIPELINES, PODS, type Resource, SERVICES } from './objects.ts';
 import type { ApiRequest, KubeApi } from './rest.ts';
 
 /** Field managers: one for each role, so that statuses and finalizers never take each other's fields. */
 const STATUS_MANAGER = 'fairlead-status';
 const CONTROLLER_MANAGER = 'fairlead-controller';
+
+/** A right that is missing, a quota, a Service of somebody else, a controller of another kind. */
+const SERVICE_REFUSED: ReadonlySet<number> = new Set([403, 409, 422]);
 
 export class ClusterWrites implements Writes {
   readonly #api: KubeApi;
@@ -59,6 +62,19 @@ export class ClusterWrites implements Writes {
     const preconditions = { uid: pod.metadata.uid };
     const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions };
     return this.#settled({ method: 'DELETE', path: objectPath(PODS, pod.metadata), body, signal });
+  }
+
+  /** Without force: fields of a Service that somebody else made are a conflict. */
+  async applyService(manifest: ServiceManifest, signal: AbortSignal): Promise<string | undefined> {
+    const path = objectPath(SERVICES, manifest.metadata);
+    const contentType = 'application/apply-patch+yaml';
+    try {
+      await this.#send({ method: 'PATCH', path, query: manager(), contentType, body: manifest, signal });
+      return undefined;
+    } catch (error) {
+      if (error instanceof ApiError && SERVICE_REFUSED.has(error.code)) return error.message;
+      throw error;
+    }
   }
 
   setFinalizers(object: StoredObject, finalizers: readonly string[], signal: AbortSignal): Promise<WriteResult> {

@@ -1,5 +1,5 @@
 // What reconcilers need of the cluster: a local copy to look at, and a handful of writes. `operator/cluster` implements them.
-import type { PodManifest } from '../blueprint/index.ts';
+import type { PodManifest, ServiceManifest } from '../blueprint/index.ts';
 
 export interface StoredMeta {
   readonly name: string;
@@ -90,6 +90,8 @@ export interface Writes {
   checkPod(manifest: PodManifest, signal: AbortSignal): Promise<string | undefined>;
   /** Deletes this very pod, never another one of its name. */
   deletePod(pod: StoredObject, signal: AbortSignal): Promise<WriteResult>;
+  /** Makes a Service what it is to be, and takes none from others; answers why the API server refused it. */
+  applyService(manifest: ServiceManifest, signal: AbortSignal): Promise<string | undefined>;
   setFinalizers(object: StoredObject, finalizers: readonly string[], signal: AbortSignal): Promise<WriteResult>;
   applyStatus(object: StoredObject, status: object, signal: AbortSignal): Promise<WriteResult>;
 }

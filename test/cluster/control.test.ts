@@ -42,6 +42,7 @@ type Seen = {
     readonly name: string;
     readonly uid: string;
     readonly finalizers?: string[];
+    readonly ownerReferences?: readonly object[];
     readonly labels: Record<string, string>;
     readonly resourceVersion: string;
   };
@@ -59,8 +60,9 @@ type SeenEvent = {
 type Condition = { type: string; status: string; reason: string; message: string; lastTransitionTime: string };
 
 const group = '/apis/fairlead.dev/v1alpha1';
+const CORE = ['pods', 'services'];
 const pathOf = (plural: string, name?: string) =>
-  `${plural === 'pods' ? '/api/v1' : group}/namespaces/${namespace}/${plural}${name === undefined ? '' : `/${name}`}`;
+  `${CORE.includes(plural) ? '/api/v1' : group}/namespaces/${namespace}/${plural}${name === undefined ? '' : `/${name}`}`;
 
 async function make(object: Plain, name: string, spec: Plain = {}): Promise<void> {
   const plural = object.kind === 'Pipeline' ? 'pipelines' : 'livesources';
@@ -77,6 +79,12 @@ const pods = async (): Promise<Seen[]> => ((await server.ask('GET', pathOf('pods
 
 const patch = (plural: string, name: string, body: object, subresource = '') =>
   server.ask('PATCH', pathOf(plural, name) + subresource, body, { contentType: 'application/merge-patch+json' });
+
+/** Events of a reason, in the namespace of the test. */
+async function eventsOf(...reasons: string[]): Promise<SeenEvent[]> {
+  const answer = await server.ask('GET', `/apis/events.k8s.io/v1/namespaces/${namespace}/events`);
+  return (answer.body as { items: SeenEvent[] }).items.filter(({ reason }) => reasons.includes(reason));
+}
 
 const conditionOf = (seen: Seen | undefined, type: string): Condition | undefined =>
   seen?.status?.conditions?.find((condition) => condition.type === type);
@@ -158,10 +166,7 @@ describe('a Pipeline and its LiveSource', () => {
 
   test('an update that fails is an event with its reason and its trace; the next one joins the series with the trace of its own', async () => {
     const { runner } = await running();
-    const events = async () => {
-      const answer = await server.ask('GET', `/apis/events.k8s.io/v1/namespaces/${namespace}/events`);
-      return (answer.body as { items: SeenEvent[] }).items.filter(({ reason }) => reason === 'UpdateFailed');
-    };
+    const events = () => eventsOf('UpdateFailed');
     const failed: RunOutcome = {
       kind: 'failed',
       counts: NO_COUNTS,
@@ -282,7 +287,7 @@ test('Items shows what the state holds, after updates of single keys too, and te
   await untilCondition('livesources', 'docs', 'Degraded', { status: 'True', reason: 'ItemsQuarantined' });
 });
 
-test('a target that goes away shows as a reason of its own on both kinds, and goes when commits are taken again', async () => {
+test('a target that goes away shows as a reason of its own on both kinds, and goes when commits are taken again; each is one event', async () => {
   const { runner } = await running();
   runner.exit('docs', done({ added: 3 }));
   await untilCondition('pipelines', 'index', 'Ready', { status: 'True' });
@@ -304,6 +309,64 @@ test('a target that goes away shows as a reason of its own on both kinds, and go
   await update('a', done({ reprocessed: 1 }));
   await untilCondition('pipelines', 'index', 'Ready', { status: 'True' });
   await untilCondition('livesources', 'docs', 'Degraded', { status: 'False' });
+  const told = await eventually(
+    () => eventsOf('TargetUnreachable', 'StoresReachable'),
+    (all) => all.length === 2,
+    'both events',
+  );
+  const regarding = expect.objectContaining({ kind: 'Pipeline', name: 'index' });
+  expect(told).toContainEqual(
+    expect.objectContaining({
+      type: 'Warning',
+      reason: 'TargetUnreachable',
+      regarding,
+      note: expect.stringContaining(error.message),
+    }),
+  );
+  expect(told).toContainEqual(expect.objectContaining({ type: 'Normal', reason: 'StoresReachable', regarding }));
+});
+
+describe('push sources', () => {
+  const push = { push: { secretFrom: { secretKeyRef: { name: 'key', key: 'key' } } } };
+  const pushed = async () => {
+    await make(MINIMAL_PIPELINE, 'index');
+    await make(MINIMAL_SOURCE, 'docs', {
+      pipelineRef: { name: 'index' },
+      source: push,
+      mode: 'Watch',
+      interval: undefined,
+    });
+  };
+
+  test('get a Service that leads to the runners of their Pipeline, and goes with it', async () => {
+    await pushed();
+    const service = await eventually(() => see('services', 'push-index'), Boolean, 'the Service');
+    const [pod] = await eventually(pods, (all) => all.length === 1, 'a runner pod');
+    const { selector, ports } = service!.spec as { selector: Record<string, string>; ports: object[] };
+    expect(pod!.metadata.labels).toMatchObject(selector);
+    expect(ports).toMatchObject([{ port: 80, targetPort: 'push' }]);
+    const pipeline = await see('pipelines', 'index');
+    expect(service!.metadata.ownerReferences).toMatchObject([{ uid: pipeline!.metadata.uid, controller: true }]);
+  });
+
+  test('take no Service from others: one of that name stays as it is, and an event says so', async () => {
+    const spec = { selector: { app: 'another' }, ports: [{ name: 'push', port: 80, targetPort: 8080 }] };
+    expect((await server.ask('POST', pathOf('services'), { metadata: { name: 'push-index' }, spec })).status).toBe(201);
+    await pushed();
+    const [event] = await eventually(
+      () => eventsOf('PushServiceRefused'),
+      (all) => all.length === 1,
+      'the event',
+    );
+    expect(event!.note).toContain('conflict');
+    expect((await see('services', 'push-index'))!.spec).toMatchObject({ selector: { app: 'another' } });
+    await eventually(pods, (all) => all.length === 1, 'a runner pod all the same');
+  });
+
+  test('alone get one', async () => {
+    await running();
+    expect(await see('services', 'push-index')).toBeUndefined();
+  });
 });
 
 describe('deletion', () => {

@@ -46,7 +46,7 @@ helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
 {{- .Values.serviceAccount.name | default (include "fairlead.name" .) -}}
 {{- end }}
 
-{{/* What the operator does with Pipelines, LiveSources and runner pods, in one namespace or in all. */}}
+{{/* What the operator does with Pipelines, LiveSources and what it makes for them, in one namespace or in all. */}}
 {{- define "fairlead.rules" -}}
 - apiGroups: [fairlead.dev]
   resources: [pipelines, livesources]
@@ -60,6 +60,10 @@ helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
 - apiGroups: [""]
   resources: [pods]
   verbs: [get, list, watch, create, delete]
+# Where senders reach push sources.
+- apiGroups: [""]
+  resources: [services]
+  verbs: [create, patch]
 - apiGroups: [events.k8s.io]
   resources: [events]
   verbs: [create, patch]

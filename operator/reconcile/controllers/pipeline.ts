@@ -17,6 +17,8 @@ import type { ControlContext } from './context.ts';
 import { hold, isHeld, letGo, noteStuck } from './finalizer.ts';
 import { Hosting } from './hosting.ts';
 import { pipelinePicture } from './pictures.ts';
+import { PushServices } from './push-services.ts';
+import { StoreNotes } from './store-notes.ts';
 
 /** What was seen of a Pipeline by its last reconcile; statuses are made from it at the moment of writing. */
 interface Seen {
@@ -35,6 +37,8 @@ const STATUS_KIND = 'Pipeline';
 export class PipelineController {
   readonly #context: ControlContext;
   readonly #hosting: Hosting;
+  readonly #pushes: PushServices;
+  readonly #storeNotes: StoreNotes;
   readonly #seen = new Map<string, Seen>();
   /** Why the last kept pods are as they are, for sources that ask. */
   readonly #kept = new Map<string, Kept>();
@@ -42,6 +46,8 @@ export class PipelineController {
   constructor(context: ControlContext) {
     this.#context = context;
     this.#hosting = new Hosting(context);
+    this.#pushes = new PushServices(context);
+    this.#storeNotes = new StoreNotes(context.notes);
   }
 
   /** What the last reconcile found out about a Pipeline's runners. */
@@ -73,6 +79,8 @@ export class PipelineController {
     const sources = this.#hosting.sourcesOf(key);
     const host = this.#hosting.follow(object, spec, inflight, sources);
     this.#act(object, host);
+    this.#storeNotes.look(object, host.storeTrouble);
+    await this.#pushes.keep(object, sources.values(), signal);
     const kept = await this.#keep(object, spec, sources, host, spec.suspend && !host.isDropping, signal);
     this.#show(object, {
       refusal: undefined,
@@ -184,6 +192,7 @@ export class PipelineController {
     if (owner !== undefined) {
       keeper.forget(owner);
       drops.forget(owner);
+      this.#pushes.forget(owner);
       hostClosed?.(key);
     }
     const [namespace = '', name = ''] = key.split('/');
@@ -191,6 +200,7 @@ export class PipelineController {
     statuses.forget(STATUS_KIND, key);
     pipelines.forget(key);
     pipelineTriggers.forget(key);
+    this.#storeNotes.forget(key);
     this.#seen.delete(key);
     this.#kept.delete(key);
   }
