@@ -1,5 +1,5 @@
 // Serves the API of a process of this machine, and tells commands where it is.
-import { type ApiOptions, createApi, parseApiAddress, serveApi } from '../../operator/api/index.ts';
+import { type ApiOptions, createApi, parseApiAddress, serveApi, urlOf } from '../../operator/api/index.ts';
 import { dashboardAssets } from '../../operator/dashboard/index.ts';
 import { CommandError } from '../exit.ts';
 import { programVersion } from '../version.ts';
@@ -37,7 +37,7 @@ export async function serveLocalApi({ address, folder, by, ...options }: ServeOp
   const server = await serveApi(api, host, port).catch((error: unknown) => {
     throw new CommandError(`--api ${address} cannot be opened: ${error instanceof Error ? error.message : error}`);
   });
-  const url = `http://${isLoopback ? '127.0.0.1' : host}:${server.port}`;
+  const url = urlOf(place, server.port);
   const announced = announce(folder, { url, token, by });
   return {
     url,

@@ -17,3 +17,7 @@ export function parseApiAddress(text: string): ApiAddress | 'off' | undefined {
   if (host === undefined || port > 65_535) return undefined;
   return { host, port, isLoopback: LOOPBACK.includes(host) };
 }
+
+/** Where whoever is on this machine finds what listens there. `port`: the one that it was given. */
+export const urlOf = ({ host }: ApiAddress, port: number): string =>
+  `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
