@@ -4,6 +4,7 @@
 //   P3. On loopback the Host header must name loopback: otherwise a page of another site could reach us under a name of its own.
 import { timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { decoded } from './decoded.ts';
 
 export interface Access {
   /** Bound to loopback only. */
@@ -30,7 +31,7 @@ function shownToken({ headers }: IncomingMessage): string | undefined {
   const [, bearer] = /^Bearer (.+)$/i.exec(headers.authorization ?? '') ?? [];
   if (bearer !== undefined) return bearer;
   const [, cookie] = /(?:^|;\s*)fairlead-token=([^;]+)/.exec(headers.cookie ?? '') ?? [];
-  return cookie === undefined ? undefined : decodeURIComponent(cookie);
+  return cookie === undefined ? undefined : decoded(cookie);
 }
 
 const namesLoopback = (host: string | undefined): boolean =>

@@ -8,6 +8,7 @@ import type { Clock } from '../clock.ts';
 import type { Asked } from '../host/index.ts';
 import { type Access, verdictOf } from './access.ts';
 import { type Action, type ActionAnswer, parseAction } from './actions.ts';
+import { decoded } from './decoded.ts';
 import { FreshnessHistory } from './freshness.ts';
 import { questionOf, sendAnswer } from './questions.ts';
 import { Stream } from './stream.ts';
@@ -162,20 +163,12 @@ function pipelineOf(
   { pathname }: URL,
   hosts: ReadonlyMap<string, Watched>,
 ): Reply | { readonly host: Watched; readonly rest: readonly string[] } {
-  const [, api, version, kind, namespace, name, ...rest] = pathname.split('/').map(decode);
+  const [, api, version, kind, namespace, name, ...rest] = pathname.split('/').map(decoded);
   if (api !== 'api' || version !== 'v1' || kind !== 'pipelines') return notFound();
   const host = hosts.get(`${namespace}/${name}`);
   return host === undefined
     ? { status: 404, body: { error: `there is no Pipeline ${namespace}/${name}` } }
     : { host, rest };
-}
-
-function decode(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
-  }
 }
 
 function simulated(simulate: (workload: unknown) => object, workload: unknown): Reply {

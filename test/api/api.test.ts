@@ -188,8 +188,13 @@ describe('access', () => {
   test('P1: off loopback nobody looks without the token', async () => {
     const { ask } = await world({ access: { isLoopback: false, token: TOKEN } });
     expect((await ask('/api/v1/overview')).status).toBe(401);
-    expect((await ask('/api/v1/overview', { headers: { authorization: 'Bearer wrong' } })).status).toBe(401);
-    expect((await ask('/api/v1/overview', { headers: BEARER })).status).toBe(200);
+    const withHeader = async (name: string, value: string) =>
+      (await ask('/api/v1/overview', { headers: { [name]: value } })).status;
+    expect(await withHeader('authorization', 'Bearer wrong')).toBe(401);
+    expect(await withHeader('cookie', 'fairlead-token=wrong')).toBe(401);
+    expect(await withHeader('cookie', 'fairlead-token=%E0%A4%A')).toBe(401); // no percent-encoding
+    expect(await withHeader('cookie', `theme=dark; fairlead-token=${TOKEN}`)).toBe(200);
+    expect(await withHeader('authorization', `Bearer ${TOKEN}`)).toBe(200);
   });
 
   test('P2: acting needs the token on loopback too', async () => {
