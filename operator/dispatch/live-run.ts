@@ -49,6 +49,8 @@ export class LiveRun implements RunView {
   cancelledWhy: string | undefined;
   /** The attempt that mounted it was cut short, and the next one will mount its component again. */
   isAbandoned = false;
+  /** The runner of the run that mounted it has it too and tells that one when it is done (D10). */
+  isHeardThere = false;
   /** Whether it counts on its seat: a parent whose slot is lent does not (P3). */
   isCounted = false;
   /** Live children, oldest first. */

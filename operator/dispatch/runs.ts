@@ -3,6 +3,8 @@
 //   D3. A grant has a token that is greater than any earlier one of its run and of its component.
 //   D4. A slot goes back once: when the run ended, was parked, or when its runner is known to be gone.
 //   D6. A run whose runner is gone is asked for again with the same number and the next attempt, and no retry is charged (F89).
+//   D10. A run that its runner started for a mount of its own is heard of there when it is done (J5 of runner/session): the operator says
+//        nothing of it. It executes no longer when its parent goes on, so executing runs grow by that no more than by a word from here (D9).
 // Not here: the table (run-table.ts), runs of an earlier operator (taken-runs.ts), `watch` runs, which take no slot (watchers.ts), and updates
 // (updates.ts).
 import {
@@ -144,6 +146,7 @@ export class Runs {
     this.#seating.leave(run, state.seat);
     run.state = UNPLACED;
     run.grantedTo = undefined;
+    run.isHeardThere = false;
     this.release(state.ask, 'failed');
   }
 
@@ -219,11 +222,11 @@ export class Runs {
       waitedMs: run.grantedAtMs - run.requestedAtMs,
       runner: seat.name,
     });
-    const isKnownThere = this.#send(run, seat);
-    if (isFirst) this.#announceFirst(run, isKnownThere);
+    run.isHeardThere = this.#send(run, seat);
+    if (isFirst) this.#announceFirst(run);
   }
 
-  /** Answers whether the runner knows by that that the parent's mount started. */
+  /** Answers whether the runner knows by that which mount started. */
   #send(run: LiveRun, seat: Seat): boolean {
     const { parent } = run;
     if (parent === undefined || seat.runner.startMounted === undefined || !isOfMount(run, parent, seat)) {
@@ -238,8 +241,8 @@ export class Runs {
     return true;
   }
 
-  #announceFirst(run: LiveRun, isKnownThere: boolean): void {
-    if (isKnownThere && run.update.root !== run) return;
+  #announceFirst(run: LiveRun): void {
+    if (run.isHeardThere && run.update.root !== run) return;
     this.announce(run);
   }
 
@@ -309,7 +312,7 @@ export class Runs {
     if (parent !== undefined) {
       removeChild(parent, run);
       this.#seating.recount(run.lender);
-      this.#ends.add(parent, run.mount, outcome);
+      if (!run.isHeardThere || outcome.kind !== 'done') this.#ends.add(parent, run.mount, outcome); // D10
     }
     if (update.root === run) this.#options.rootEnded(update, outcome);
     if (--update.liveRuns === 0) this.#options.updateEmpty(update);

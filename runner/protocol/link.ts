@@ -58,6 +58,7 @@ export interface Runner {
   /**
    * Starts a child that a run on this same runner mounted, and tells that it started: all but the token is in the mount and in the
    * parent's order (`childOrder`). Only ends of the link have it, to whom it saves most of an order; others are given the order.
+   * When the child is done there, its parent is told there too, and no `mountEnded` follows; it follows every other end.
    */
   startMounted?(token: FencingToken, parent: RunNumber, mount: number): void;
   cancel(run: RunNumber, why: string): void;

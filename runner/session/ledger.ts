@@ -4,6 +4,9 @@
 //   J3. An order whose token is not newer than the one that is held, or whose epoch is not the session's, is refused.
 //   J4. While the runner leaves, an order is handed back as it comes, and a run that ends cancelled because of it is handed back too: it
 //       is asked for again elsewhere and no retry is charged.
+//   J5. A run that is done and was started for a mount of this runner, in this opening of the session, is heard of by the run that mounted it when
+//       the turn is over: it need not wait for the way to the operator and back, and the operator does not say it again (D10). Other ends are
+//       the operator's to judge.
 // Shares of cards are in held-cards.ts.
 import {
   type CardGrant,
@@ -33,6 +36,13 @@ interface HeldRun {
   progress?: UpdateProgress;
   /** Cancelled because the runner leaves. */
   isHandedBack: boolean;
+  /** The mount that it was started for (J5). */
+  mounted: MountedHere | undefined;
+}
+
+interface MountedHere {
+  readonly by: HeldRun;
+  readonly mount: number;
 }
 
 interface HeldMount {
@@ -71,6 +81,8 @@ export class Ledger implements Uplink, LinkedRunner {
   readonly #cards = new HeldCards();
   /** What the state held when the engine counted it last. */
   #census: Census | undefined;
+  /** What runs are to hear when the turn is over (J5). */
+  #heardHere: (MountedHere & { readonly outcome: RunOutcome })[] = [];
   #epoch = 0;
   #isLeaving = false;
 
@@ -100,9 +112,13 @@ export class Ledger implements Uplink, LinkedRunner {
   // ---- what the operator says -------------------------------------------------------------------------------------
 
   start(order: RunOrder): void {
+    this.#begin(order, undefined);
+  }
+
+  #begin(order: RunOrder, mounted: MountedHere | undefined): void {
     const { token } = order;
     if (this.#isRefused(token)) return;
-    const run: HeldRun = { order, mounts: new Map(), isHandedBack: this.#isLeaving };
+    const run: HeldRun = { order, mounts: new Map(), isHandedBack: this.#isLeaving, mounted };
     this.#runs.set(token.run, run);
     if (this.#isLeaving) this.exited(token.run, { kind: 'cancelled', why: HANDED_BACK });
     else this.#options.engine.start(order);
@@ -116,7 +132,7 @@ export class Ledger implements Uplink, LinkedRunner {
       if (!this.#isRefused(token)) this.#options.uplink.exited(token.run, { kind: 'cancelled', why: UNMOUNTED });
       return;
     }
-    this.start(childOrder(mounter.order, pending.request, token));
+    this.#begin(childOrder(mounter.order, pending.request, token), { by: mounter, mount });
     this.mountStarted(parent, mount);
   }
 
@@ -179,6 +195,7 @@ export class Ledger implements Uplink, LinkedRunner {
     const said = held.isHandedBack && outcome.kind === 'cancelled' ? handedBack(held) : outcome;
     const what = { order: held.order, outcome: said, ...(trace === undefined ? {} : { trace }) };
     this.#ended.push({ batch: this.#options.nextBatch(), what });
+    if (held.mounted !== undefined && outcome.kind === 'done') this.#heardHere.push({ ...held.mounted, outcome });
     this.#options.uplink.exited(run, said, trace);
     this.#tellIfIdle();
   }
@@ -226,6 +243,15 @@ export class Ledger implements Uplink, LinkedRunner {
 
   // ---- sessions ---------------------------------------------------------------------------------------------------
 
+  /** The turn is over: runs hear which of their children are done (J5), and so may end too, and be heard of. */
+  tellHeardHere(): void {
+    for (const { by, mount, outcome } of this.#heardHere) {
+      const { run } = by.order.token;
+      if (this.#runs.get(run) === by) this.mountEnded(run, mount, outcome);
+    }
+    if (this.#heardHere.length > 0) this.#heardHere = [];
+  }
+
   /** Batches up to this one arrived. */
   acknowledged(batch: number): void {
     this.#ended = withoutUpTo(this.#ended, batch);
@@ -235,6 +261,7 @@ export class Ledger implements Uplink, LinkedRunner {
   /** Another operator, or one that does not know this session: orders of older epochs are refused from now on. */
   opened(epoch: number): RunnerReport {
     this.#epoch = epoch;
+    for (const held of this.#runs.values()) held.mounted = undefined;
     const runs = [...this.#runs.values()].sort((a, b) => a.order.token.run - b.order.token.run);
     return {
       runs: runs.map(({ order, mounts, progress }) => ({
@@ -262,6 +289,7 @@ export class Ledger implements Uplink, LinkedRunner {
   forsake(why: string): void {
     const runs = [...this.#runs.keys()];
     this.#runs.clear();
+    this.#heardHere = [];
     this.#ended = [];
     this.#changes = [];
     this.#cards.forsake();

@@ -100,6 +100,7 @@ export class RunnerSession implements LinkOwner {
   // ---- what the link says -----------------------------------------------------------------------------------------
 
   opened(opening: number, epoch: number): void {
+    this.#ledger.tellHeardHere();
     const report = this.#ledger.opened(epoch);
     this.#opening = opening;
     this.#writer = new UpWriter();
@@ -163,14 +164,15 @@ export class RunnerSession implements LinkOwner {
   }
 
   #flushSoon(): void {
-    if (this.#isDue || this.#ahead >= BATCHES_AHEAD) return;
+    if (this.#isDue) return;
     this.#isDue = true;
     this.#options.defer(() => this.#flush());
   }
 
   #flush(): void {
+    this.#ledger.tellHeardHere();
     this.#isDue = false;
-    if (this.#writer.length === 0 || this.#opening <= 0) return;
+    if (this.#writer.length === 0 || this.#opening <= 0 || this.#ahead >= BATCHES_AHEAD) return;
     this.#batches++;
     this.#ahead++;
     this.#options.link.sendBatch(this.#opening, this.#writer.take());

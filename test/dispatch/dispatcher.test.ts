@@ -1,6 +1,7 @@
-// What becomes of runs between the tree and runners: D1 to D8, P1 to P4, A7 to A10, A13, with runners that the test plays.
+// What becomes of runs between the tree and runners: D1 to D8, D10, P1 to P4, A7 to A10, A13, with runners that the test plays.
 import { expect, test } from 'vitest';
-import { FAILED } from '../support/scripted-runner.ts';
+import type { FencingToken, RunNumber, RunOutcome } from '../../runner/protocol/index.ts';
+import { DONE, FAILED, ScriptedRunner } from '../support/scripted-runner.ts';
 import { World } from './world.ts';
 
 test('an update runs its root on a runner and ends with what that one counted', () => {
@@ -234,3 +235,74 @@ test('F7: an item that took down three runners says so in its next order; the ot
     expect(runner.orders.at(-1)).toMatchObject({ path: 'poison', losses: round });
   }
 });
+
+test('D10: what the runner of parent and child knows by itself is not told; every other end is', () => {
+  const world = new World();
+  const link = new LinkEnd();
+  const { uplink } = world.dispatcher.addRunner({
+    name: 'a',
+    runnerClass: 'cpu',
+    slots: 8,
+    runner: link,
+    takesNotes: true,
+  });
+  const { runner: other } = world.runner('b', 8, 'gpu');
+  link.uplink = uplink;
+  world.update({ runnerClass: 'cpu' });
+  const root = link.runAt('');
+  const mounts = [
+    { mount: 1, path: 'done', runnerClass: 'cpu' },
+    { mount: 2, path: 'failed', runnerClass: 'cpu' },
+    { mount: 3, path: 'elsewhere', runnerClass: 'gpu' },
+  ];
+  world.do(() => {
+    for (const mount of mounts) uplink.mount(root, { kind: 'module', ...mount });
+  });
+  const [done, failed] = link.mounted;
+  world.do(() => {
+    uplink.exited(done!, DONE);
+    uplink.exited(failed!, FAILED);
+    other.exit('elsewhere');
+  });
+  expect([...link.mountsEnded.keys()]).toEqual([`${root}/2`, `${root}/3`]);
+  world.do(() => uplink.exited(root, DONE));
+  expect(world.dispatcher.liveRuns).toBe(0);
+});
+
+test('D10: a child whose next attempt came as an order of its own is told of by the operator', () => {
+  const world = new World();
+  const link = new LinkEnd();
+  const joined = world.dispatcher.addRunner({
+    name: 'a',
+    runnerClass: 'cpu',
+    slots: 1,
+    runner: link,
+    takesNotes: true,
+  });
+  link.uplink = joined.uplink;
+  world.update({ runnerClass: 'cpu' });
+  const root = link.runAt('');
+  world.do(() => joined.uplink.mount(root, { mount: 1, path: 'x', kind: 'module' }));
+  world.do(() => joined.uplink.exited(link.mounted[0]!, PARKED));
+  world.clock.advance(PARKED.resumeAfterMs);
+  world.settle();
+  const again = link.runAt('x');
+  world.do(() => joined.uplink.exited(again, DONE));
+  expect([...link.mountsEnded.keys()]).toEqual([`${root}/1`]);
+});
+
+const PARKED = {
+  kind: 'parked',
+  resumeAfterMs: 1_000,
+  resume: { left: 1 },
+  error: { class: 'transient', message: 'later' },
+} as const satisfies RunOutcome;
+
+/** A runner behind a link, which starts children by their mounts. */
+class LinkEnd extends ScriptedRunner {
+  readonly mounted: RunNumber[] = [];
+
+  startMounted({ run }: FencingToken): void {
+    this.mounted.push(run);
+  }
+}
