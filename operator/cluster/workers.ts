@@ -2,6 +2,9 @@
 //   N1. A reconcile has a deadline and ends with the lead: its signal then aborts.
 //   N2. A failure backs its key off; success forgets that. A lost lead is no failure.
 //   N3. `stop` hands nothing more out and waits for what is in hand.
+//   N4. The event loop turns after each reconcile. One that has nothing to write waits for nothing, and ten thousand of them in a row would keep
+//       the lease from being renewed and runners from being heard.
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../clock.ts';
 import type { Outcome } from '../reconcile/index.ts';
 import type { WorkQueue } from './queue.ts';
@@ -43,6 +46,7 @@ export class Workers {
       if (key === undefined) return;
       await this.#reconcile(key);
       queue.done(key);
+      await nextTurn(); // N4
     }
   }
 

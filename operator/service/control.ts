@@ -7,6 +7,7 @@ import {
   ClusterWrites,
   EventRecorder,
   type KubeApi,
+  NotLeading,
   pipelineKeyOf,
   Workers,
   WorkQueue,
@@ -89,7 +90,9 @@ export class Control {
       clock,
       signal,
       ...(options.statusEveryMs !== undefined && { everyMs: options.statusEveryMs }),
-      failed: (key, error) => log.warn('a status could not be written', { key, error }),
+      failed: (key, error) => {
+        if (!(error instanceof NotLeading)) log.warn('a status could not be written', { key, error });
+      },
     });
     this.#cards = new CardOffice({
       capacity: (resources) => (cardBudget.size > 0 ? cardBudget : caches.offeredCards(resources)),

@@ -8,6 +8,8 @@
 //       wait in the API server. What is urgent goes first and waits for no budget.
 //   W5. Of what was written only the conditions and a gist are kept: ten thousand whole statuses stand in the cache already.
 //   W6. Of one object at most one status is under way: two on two connections may arrive in either order, and the older would stand for good.
+//   W7. The event loop turns between statuses: making one and finding that there is nothing to write waits for nothing, and ten thousand in a row
+//       would keep the lease from being renewed and runners from being heard.
 import type { CancelTimer, Clock } from '../../clock.ts';
 import { keyOf, type StoredObject, type WriteResult, type Writes } from '../ports.ts';
 import { WriteBudget, type WriteRate } from './budget.ts';
@@ -55,6 +57,7 @@ export class StatusWriter {
   /** Keys whose status is under way (W6). */
   readonly #underWay = new Set<string>();
   #cancelBudget: CancelTimer | undefined;
+  #soon: NodeJS.Immediate | undefined;
   #written = 0;
 
   constructor(options: StatusWriterOptions) {
@@ -153,9 +156,17 @@ export class StatusWriter {
       this.#underWay.add(key);
       void this.#write(key, entry).finally(() => {
         this.#underWay.delete(key);
-        this.#work();
+        this.#workSoon();
       });
     }
+  }
+
+  /** W7. */
+  #workSoon(): void {
+    this.#soon ??= setImmediate(() => {
+      this.#soon = undefined;
+      this.#work();
+    });
   }
 
   /** W4. */
