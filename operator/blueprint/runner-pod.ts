@@ -26,7 +26,7 @@ export interface RunnerPodWish {
   readonly pipeline: Pipeline & { readonly metadata: { readonly uid?: string | undefined } };
   readonly runner: RunnerSpec;
   readonly ordinal: number;
-  /** Secrets to mount (`secretNames`). */
+  /** Secrets to mount (`SecretNames`). */
   readonly secrets: readonly string[];
   readonly settings: RunnerPodSettings;
 }

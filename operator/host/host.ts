@@ -82,6 +82,7 @@ export class PipelineHost {
   readonly #activity: Activity;
   readonly #cardMeter: CardMeter;
   readonly #stores: StoreHealth;
+  readonly #texts = new WeakMap<object, string>();
   readonly #triggers: PipelineTriggers;
   readonly #own = new Records();
   readonly #sources: HostSources;
@@ -266,9 +267,18 @@ export class PipelineHost {
     const { generation, pipeline, sources } = this.#specs;
     return create(SpecsSchema, {
       generation,
-      pipeline: JSON.stringify(pipeline),
-      sources: [...sources].map(([name, spec]) => ({ name, spec: JSON.stringify(spec) })),
+      pipeline: this.#textOf(pipeline),
+      sources: [...sources].map(([name, spec]) => ({ name, spec: this.#textOf(spec) })),
     });
+  }
+
+  /** With each edit of one source all are sent: those that did not change are not written out again. */
+  #textOf(spec: object): string {
+    const known = this.#texts.get(spec);
+    if (known !== undefined) return known;
+    const text = JSON.stringify(spec);
+    this.#texts.set(spec, text);
+    return text;
   }
 
   // ---- runners -----------------------------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
 // What an operator does while it leads: queues, workers and controllers on top of the caches, which live on when the lead is lost.
-import { LABELS } from '../../crds/schema/index.ts';
+import { FINALIZER, LABELS } from '../../crds/schema/index.ts';
 import type { RunnerPodSettings } from '../blueprint/index.ts';
 import type { Clock } from '../clock.ts';
 import {
@@ -142,6 +142,8 @@ export class Control {
 
   sourceChanged(key: string, object: StoredObject): void {
     this.#sourceQueue.add(key, 'user');
+    const isToBeHeld = !(object.metadata.finalizers ?? []).includes(FINALIZER);
+    if (isToBeHeld && this.#options.caches.source(key) !== undefined) return; // it takes part once it is held, which is a change of its own
     this.#pipelineQueue.add(pipelineKeyOf(object), 'user');
   }
 

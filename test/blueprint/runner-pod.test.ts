@@ -9,7 +9,7 @@ import {
   type RunnerPodWish,
   runnerPod,
   runnerPodName,
-  secretNames,
+  SecretNames,
 } from '../../operator/blueprint/index.ts';
 
 const SETTINGS: RunnerPodSettings = {
@@ -187,7 +187,7 @@ test('secrets are found wherever a spec refers to one, but not inside a pod temp
       spec: { containers: [{ name: 'x', env: [{ valueFrom: { secretKeyRef: { name: 'own', key: 'k' } } }] }] },
     },
   });
-  expect(secretNames(pipeline.spec, [])).toEqual(['index.db']);
+  expect(new SecretNames().of(pipeline.spec, [])).toEqual(['index.db']);
 });
 
 test('a bounded name keeps short names as they are and stays distinct for long ones', () => {

@@ -7,7 +7,7 @@ import {
   type RunnerSpec,
   resolveInflight,
 } from '../../../crds/schema/index.ts';
-import { secretNames } from '../../blueprint/index.ts';
+import { SecretNames } from '../../blueprint/index.ts';
 import type { PipelineHost } from '../../host/index.ts';
 import { keyOf, lookAgain, type Outcome, SETTLED, type StoredObject } from '../ports.ts';
 import type { Kept } from '../runners/kept.ts';
@@ -39,6 +39,7 @@ export class PipelineController {
   readonly #hosting: Hosting;
   readonly #pushes: PushServices;
   readonly #storeNotes: StoreNotes;
+  readonly #secretNames = new SecretNames();
   readonly #seen = new Map<string, Seen>();
   /** Why the last kept pods are as they are, for sources that ask. */
   readonly #kept = new Map<string, Kept>();
@@ -128,7 +129,7 @@ export class PipelineController {
         wantedPods,
         heldPods,
       });
-    const secrets = secretNames(spec, [...sources.values()]);
+    const secrets = this.#secretNames.of(spec, sources.values());
     const kept = await this.#context.keeper.keep({ object, spec, secrets, host, isSuspended, allowance }, signal);
     this.#kept.set(keyOf(object), kept);
     return kept;
