@@ -1,6 +1,6 @@
 // `fairlead top` as text: the tree of each Pipeline with what its branches hold and wait for.
 
-import type { Overview, PipelineView } from '../../operator/api/index.ts';
+import type { Overview, PipelineView, SourceView } from '../../operator/api/index.ts';
 import type { BranchSnapshot } from '../../operator/inspection/index.ts';
 import { staleText } from './status-text.ts';
 import { columns } from './text.ts';
@@ -41,49 +41,107 @@ function pipelineText(pipeline: PipelineView, options: TopOptions): string {
       ? 'no runner'
       : `${runners.length} ${runners.length === 1 ? 'runner' : 'runners'}, ${executing}/${slots} busy`,
   ];
-  const rows = rowsOf(pipeline, options).map(({ id, cells: [name = '', ...cells] }) => [
-    `${id !== undefined && id === options.chosen ? '>' : ' '} ${name}`,
-    ...cells,
-  ]);
+  const rows = rowsOf(pipeline, options);
   if (rows.length === 0) return `${head.join('   ')}\n  nothing is open\n`;
-  return `${head.join('   ')}\n${columns(['  BRANCH', 'HELD', 'WAITING', 'EXECUTING', 'RATE', 'STALE', 'ITEMS'], rows)}`;
+  const shown = COLUMNS.filter(({ isOfCards }) => isOfCards !== true || cards.total > 0);
+  const cells = rows.map((row) =>
+    'branch' in row
+      ? shown.map(({ cellOf }) => cellOf(row, pipeline, options))
+      : [moreOf(row), ...shown.slice(1).map(() => '')],
+  );
+  return `${head.join('   ')}\n${columns(
+    shown.map(({ title }) => title),
+    cells,
+  )}`;
 }
 
-/** Of a branch, or of those that are only counted. */
-interface Row {
-  readonly id?: string;
-  readonly cells: readonly string[];
+/** A branch with what it is in its Pipeline, or how many more there are. */
+type Row = BranchRow | MoreRow;
+
+interface MoreRow {
+  readonly depth: number;
+  readonly more: number;
 }
+
+interface BranchRow {
+  readonly id: string;
+  readonly branch: BranchSnapshot;
+  readonly depth: number;
+  /** Names from the outermost source to it. */
+  readonly path: readonly string[];
+  readonly isClosed: boolean;
+  readonly source: SourceView | undefined;
+}
+
+interface Column {
+  readonly title: string;
+  /** Shown where there are cards only. */
+  readonly isOfCards?: true;
+  readonly cellOf: (row: BranchRow, pipeline: PipelineView, options: TopOptions) => string;
+}
+
+const COLUMNS: readonly Column[] = [
+  { title: '  BRANCH', cellOf: nameOf },
+  { title: 'HELD', cellOf: ({ branch }) => String(branch.heldSlots) },
+  { title: 'WAITING', cellOf: ({ branch }) => String(branch.waiting) },
+  { title: 'EXECUTING', cellOf: ({ branch }) => String(branch.executing) },
+  { title: 'CARDS', isOfCards: true, cellOf: (row, of) => String((cardsOf(row, of)?.heldMilli ?? 0) / 1000) },
+  { title: 'CALLS WAIT', isOfCards: true, cellOf: (row, of) => String(cardsOf(row, of)?.waiting ?? 0) },
+  { title: 'RATE', cellOf: rateOf },
+  { title: 'STALE', cellOf: ({ source }) => (source === undefined ? '' : staleText(source)) },
+  {
+    title: 'ITEMS',
+    cellOf: ({ source }) => (source === undefined ? '' : `${source.items.done}/${source.items.total}`),
+  },
+];
+
+const moreOf = ({ depth, more }: MoreRow): string => `  ${indented(depth, `and ${more} more`)}`;
+
+const indented = (depth: number, text: string): string => `${'  '.repeat(depth)}${text}`;
+
+function nameOf({ id, branch, depth, isClosed }: BranchRow, _: PipelineView, { chosen }: TopOptions): string {
+  const weight = branch.weight === 1 ? '' : ` (weight ${branch.weight})`;
+  const closed = isClosed ? ` +${branch.children.length}` : '';
+  return `${id === chosen ? '>' : ' '} ${indented(depth, branch.name)}${weight}${closed}`;
+}
+
+function rateOf({ source }: BranchRow, { name }: PipelineView, { rates }: TopOptions): string {
+  const rate = source === undefined ? undefined : rates?.get(`${name}/${source.name}`);
+  return rate === undefined ? '' : `${rate.toFixed(rate < 10 ? 1 : 0)}/s`;
+}
+
+const cardsOf = ({ path }: BranchRow, { cards }: PipelineView) =>
+  cards.branches.find(
+    (branch) => branch.path.length === path.length && branch.path.every((name, at) => name === path[at]),
+  );
 
 /** Ids of the branches that are shown, from top to bottom. */
 export function branchIds({ pipelines }: Overview, options: TopOptions): string[] {
-  return pipelines.flatMap((pipeline) => rowsOf(pipeline, options).flatMap(({ id }) => id ?? []));
+  return pipelines.flatMap((pipeline) => rowsOf(pipeline, options).flatMap((row) => ('id' in row ? row.id : [])));
 }
 
 const rowsOf = (pipeline: PipelineView, options: TopOptions): Row[] =>
-  sorted(pipeline.tree.pool.children, options.sort).flatMap((branch) => branchRows(pipeline, branch, 0, options));
+  sorted(pipeline.tree.pool.children, options.sort).flatMap((branch) => branchRows(pipeline, branch, [], options));
 
-function branchRows(pipeline: PipelineView, branch: BranchSnapshot, depth: number, options: TopOptions): Row[] {
+function branchRows(
+  pipeline: PipelineView,
+  branch: BranchSnapshot,
+  above: readonly string[],
+  options: TopOptions,
+): Row[] {
   const id = `${pipeline.name}/${branch.number}`;
+  const depth = above.length;
+  const path = [...above, branch.name];
   const isClosed = branch.children.length > 0 && !options.isOpen(id);
   const source = depth === 0 ? pipeline.sources.find(({ name }) => name === branch.name) : undefined;
-  const rate = source === undefined ? undefined : options.rates?.get(`${pipeline.name}/${source.name}`);
-  const cells = [
-    `${'  '.repeat(depth)}${branch.name}${branch.weight === 1 ? '' : ` (weight ${branch.weight})`}${isClosed ? ` +${branch.children.length}` : ''}`,
-    String(branch.heldSlots),
-    String(branch.waiting),
-    String(branch.executing),
-    rate === undefined ? '' : `${rate.toFixed(rate < 10 ? 1 : 0)}/s`,
-    source === undefined ? '' : staleText(source),
-    source === undefined ? '' : `${source.items.done}/${source.items.total}`,
-  ];
-  if (isClosed) return [{ id, cells }];
+  const row = { id, branch, depth, path, isClosed, source };
+  if (isClosed) return [row];
   const shown = sorted(branch.children, options.sort).slice(0, UPDATES_SHOWN);
-  const hidden = branch.children.length - shown.length;
+  const more = branch.children.length - shown.length;
   return [
-    { id, cells },
-    ...shown.flatMap((child) => branchRows(pipeline, child, depth + 1, options)),
-    ...(hidden > 0 ? [{ cells: [`${'  '.repeat(depth + 1)}and ${hidden} more`, '', '', '', '', '', ''] }] : []),
+    row,
+    ...shown.flatMap((child) => branchRows(pipeline, child, path, options)),
+    ...(more > 0 ? [{ depth: depth + 1, more }] : []),
   ];
 }
 

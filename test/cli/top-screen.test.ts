@@ -13,8 +13,21 @@ interface BranchDraft {
 const DOWN = '\u001b[B';
 const UP = '\u001b[A';
 
+interface CardsDraft {
+  readonly total: number;
+  readonly heldMilli: number;
+  readonly waiting: number;
+  readonly branches: readonly {
+    readonly path: readonly string[];
+    readonly heldMilli: number;
+    readonly waiting: number;
+  }[];
+}
+
+const NO_CARDS: CardsDraft = { total: 0, heldMilli: 0, waiting: 0, branches: [] };
+
 /** What a terminal is shown of one Pipeline with these sources. */
-function overview(sources: readonly BranchDraft[], atMs = 0, done = 0): Overview {
+function overview(sources: readonly BranchDraft[], { atMs = 0, done = 0, cards = NO_CARDS } = {}): Overview {
   let number = 0;
   const branch = ({ name, held = 0, waiting = 0, updates = [] }: BranchDraft): object => ({
     ...{ number: ++number, name, weight: 1, heldSlots: held, executing: held, waiting },
@@ -25,7 +38,7 @@ function overview(sources: readonly BranchDraft[], atMs = 0, done = 0): Overview
     name: 'default/code',
     isSuspended: false,
     runners: [],
-    cards: { total: 0, heldMilli: 0, waiting: 0 },
+    cards,
     sources: sources.map(({ name }) => ({ name, items, checkedAtMs: atMs })),
     tree: { slots: 8, classes: [], pool: { heldSlots: 0, waiting: 0, children: sources.map(branch) } },
   };
@@ -95,9 +108,25 @@ test('on a low terminal the chosen branch stays in sight', () => {
 
 test('the rate is what was done between two pictures', () => {
   const screen = new TopScreen('opened');
-  screen.show(overview([DOCS], 0, 10));
-  screen.show(overview([DOCS], 2_000, 50));
+  screen.show(overview([DOCS], { done: 10 }));
+  screen.show(overview([DOCS], { atMs: 2_000, done: 50 }));
   expect(screen.lines(24).join('\n')).toMatch(/docs .* 20\/s /);
+});
+
+test('where there are cards, each branch shows what it holds of them and how many of its calls wait for a share', () => {
+  const screen = new TopScreen('opened');
+  const branches = [
+    { path: ['docs'], heldMilli: 1_500, waiting: 3 },
+    { path: ['docs', 'docs-1-2'], heldMilli: 500, waiting: 2 },
+  ];
+  screen.show(overview([DOCS], { cards: { total: 2, heldMilli: 1_500, waiting: 3, branches } }));
+  const text = screen.lines(24).join('\n');
+  expect(text).toContain('cards 1.5/2, 3 waiting');
+  expect(text).toMatch(/EXECUTING +CARDS +CALLS WAIT/);
+  expect(text).toMatch(/^ +docs +1 +0 +1 +1\.5 +3 /m);
+  expect(text).toMatch(/^ +docs-1-1 +0 +0 +0 +0 +0\b/m);
+  expect(text).toMatch(/^ +docs-1-2 +0 +0 +0 +0\.5 +2\b/m);
+  expect(screenWith(DOCS).lines(24).join('\n')).not.toContain('CARDS');
 });
 
 test.each(['q', '\u0003'])('%j ends it', (key) => {
