@@ -17,17 +17,18 @@
 import type {
   MountRequest,
   ReportedRun,
-  RunNumber,
   Runner,
   RunnerReport,
   RunOrder,
   RunOutcome,
   RunTrace,
 } from '../../runner/protocol/index.ts';
-import type { AdmissionTree, Branch, Run } from '../admission/index.ts';
-import type { CancelTimer, Clock } from '../clock.ts';
+import type { AdmissionTree } from '../admission/index.ts';
+import type { Clock } from '../clock.ts';
 import type { Cards } from './cards.ts';
+import { HeldMounts, mountKey } from './held-mounts.ts';
 import { childAt, type LiveRun } from './live-run.ts';
+import { Placeholders, UNREPORTED } from './placeholders.ts';
 import type { RunTable } from './run-table.ts';
 import type { Runs } from './runs.ts';
 import { Seat } from './seat.ts';
@@ -52,10 +53,6 @@ export interface AdoptionOptions {
 }
 
 const NOT_TAKEN_OVER = 'another run of its component has its place';
-/** A class without room, so that placeholders take none of a real one. */
-const UNREPORTED = 'unreported';
-/** Runners that live are back by then: they dial every 5 s at the least. */
-const REPORT_MAX_MS = 10_000;
 
 export class Adoption {
   readonly #options: AdoptionOptions;
@@ -63,20 +60,19 @@ export class Adoption {
   readonly #expected = new Map<string, number>();
   /** Runs that reported runners executed when they reported. What had ended proves nothing: its slot may be in use again elsewhere. */
   #reported = 0;
-  #branch: Branch | undefined;
-  readonly #placeholders: Run[] = [];
+  readonly #placeholders: Placeholders;
   /** Where phantoms are. */
   readonly #nowhere: Seat;
   readonly #phantoms = new Set<LiveRun>();
-  /** Mounts that wait for runners to report (B7). */
-  readonly #held = new Map<string, LiveRun>();
-  #isHolding = false;
-  #giveUp: CancelTimer = () => {};
+  readonly #held: HeldMounts;
   /** Ends that wait for their parents (B5). */
   readonly #ends = new Map<string, RunOutcome>();
 
   constructor(options: AdoptionOptions) {
     this.#options = options;
+    const { tree, clock, runs, updates } = options;
+    this.#placeholders = new Placeholders({ tree, start: (granted) => runs.start(granted) });
+    this.#held = new HeldMounts({ clock, ask: (run) => updates.ask(run) });
     this.#nowhere = new Seat({
       name: UNREPORTED,
       runnerClass: UNREPORTED,
@@ -93,7 +89,7 @@ export class Adoption {
   }
 
   expect(key: string, slots: number): void {
-    if (this.isSettled) this.#beginHolding();
+    if (this.isSettled) this.#held.begin();
     this.#expected.set(key, slots);
     this.#holdBack();
   }
@@ -109,7 +105,7 @@ export class Adoption {
   adopt(seat: Seat, report: RunnerReport): void {
     const { table, sources, updates, cards } = this.#options;
     for (const { order, outcome } of report.ended) {
-      if (order.parentRun !== undefined) this.#ends.set(keyOf(order.parentRun, order.path), outcome);
+      if (order.parentRun !== undefined) this.#ends.set(mountKey(order.parentRun, order.path), outcome);
     }
     const adopted: { readonly run: LiveRun; readonly mounts: ReportedRun['mounts'] }[] = [];
     for (const { order, mounts, progress } of report.runs) {
@@ -167,7 +163,7 @@ export class Adoption {
     const update = updates.adopt(order);
     if (update === undefined) return undefined;
     const parent = order.parentRun === undefined ? undefined : table.get(order.parentRun);
-    const held = this.#heldFor(order);
+    const held = this.#held.of(order);
     const run = this.#inPlaceOfPhantom(order.path, () =>
       held === undefined
         ? taken.adopt({ order, request: requestOf(order), update, parent: undefined, seat })
@@ -186,14 +182,15 @@ export class Adoption {
   #inPlaceOfPhantom<T>(path: string, adopt: () => T): T {
     const phantom = [...this.#phantoms].find((one) => one.path === path);
     if (phantom === undefined) return adopt();
-    const { tree, runs } = this.#options;
-    const kept = this.#hold(); // its slot goes to the run, and to nobody else
+    const { runs } = this.#options;
     this.#phantoms.delete(phantom);
-    runs.interrupt(phantom);
-    const adopted = adopt();
-    runs.askUnlessOver(phantom);
-    runs.start(tree.release(kept, 'failed').granted);
-    return adopted;
+    // Its slot goes to the run, and to nobody else.
+    return this.#placeholders.holdingOneMore(() => {
+      runs.interrupt(phantom);
+      const adopted = adopt();
+      runs.askUnlessOver(phantom);
+      return adopted;
+    });
   }
 
   #adoptWatch(seat: Seat, order: RunOrder): LiveRun | undefined {
@@ -219,7 +216,7 @@ export class Adoption {
   /** What else a run waits for: it ended meanwhile, it executes where nobody has reported, or it is asked for again. */
   #adoptMount(parent: LiveRun, { request, isStarted }: ReportedRun['mounts'][number]): void {
     const { runs, taken, updates } = this.#options;
-    const key = keyOf(parent.number, request.path);
+    const key = mountKey(parent.number, request.path);
     const end = this.#ends.get(key);
     if (end !== undefined && end.kind !== 'parked' && parent.seat !== undefined) {
       this.#ends.delete(key);
@@ -228,28 +225,15 @@ export class Adoption {
       const phantom = taken.adopt({ request, update: parent.update, parent, seat: this.#nowhere });
       if (phantom === undefined) runs.ask(runs.create(request, parent.update, parent));
       else this.#phantoms.add(phantom);
-    } else if (this.#isHolding && parent.kind !== 'watch' && request.kind !== 'watch' && !this.#held.has(key)) {
-      this.#held.set(key, runs.create(request, parent.update, parent));
+    } else if (this.#isToHold(parent, request)) {
+      this.#held.hold(parent.number, runs.create(request, parent.update, parent));
     } else updates.mount(parent, request);
   }
 
-  #beginHolding(): void {
-    this.#isHolding = true;
-    this.#giveUp = this.#options.clock.after(REPORT_MAX_MS, () => this.#endHolding());
-  }
-
   /** B7. */
-  #endHolding(): void {
-    this.#giveUp();
-    this.#isHolding = false;
-    const held = [...this.#held.values()];
-    this.#held.clear();
-    for (const run of held) this.#options.updates.ask(run);
-  }
-
-  #heldFor({ path, parentRun }: RunOrder): LiveRun | undefined {
-    const held = parentRun === undefined ? undefined : this.#held.get(keyOf(parentRun, path));
-    return held?.state.phase === 'unplaced' ? held : undefined;
+  #isToHold({ kind, number }: LiveRun, request: MountRequest): boolean {
+    if (kind === 'watch' || request.kind === 'watch') return false;
+    return this.#held.isHolding && !this.#held.has(number, request.path);
   }
 
   /** A run ended without an operator: its parent is answered, or its update ends. */
@@ -273,7 +257,7 @@ export class Adoption {
       const isWaiting = child?.state.phase === 'asked' || child?.state.phase === 'unplaced';
       if (child !== undefined && isWaiting && outcome.kind !== 'parked') runs.settle(child, outcome);
     }
-    this.#ends.delete(keyOf(parentRun, path));
+    this.#ends.delete(mountKey(parentRun, path));
   }
 
   #phantomOf(order: RunOrder): LiveRun | undefined {
@@ -288,34 +272,20 @@ export class Adoption {
    * for its parent, which goes on as soon as it hears of it (B5).
    */
   #holdBack(): void {
-    const { tree, runs } = this.#options;
     let slots = 0;
     for (const more of this.#expected.values()) slots += more;
-    const silent = Math.max(0, Math.min(slots, tree.slots - this.#reported) - this.#phantoms.size);
-    const bound = silent + this.#ends.size;
-    while (this.#placeholders.length < bound) this.#placeholders.push(this.#hold());
-    while (this.#placeholders.length > bound) {
-      runs.start(tree.release(this.#placeholders.pop()!, 'failed').granted);
-    }
-  }
-
-  /** A placeholder for a slot. */
-  #hold(): Run {
-    const { tree } = this.#options;
-    this.#branch ??= tree.openUpdate(tree.pool, 'runners that have not reported');
-    return tree.adopt(this.#branch, { runnerClass: UNREPORTED });
+    const silent = Math.max(0, Math.min(slots, this.#options.tree.slots - this.#reported) - this.#phantoms.size);
+    this.#placeholders.keep(silent + this.#ends.size);
   }
 
   /** Nobody is left who could report: phantoms are asked for again, and updates whose root never came are closed. */
   #settle(): void {
-    const { tree, runs, updates, settled } = this.#options;
+    const { runs, updates, settled } = this.#options;
     this.#ends.clear();
     this.#phantoms.clear();
     runs.lost(this.#nowhere);
-    this.#endHolding();
-    this.#holdBack();
-    if (this.#branch !== undefined) runs.start(tree.remove(this.#branch).granted);
-    this.#branch = undefined;
+    this.#held.end();
+    this.#placeholders.end();
     updates.closeRootless();
     settled();
   }
@@ -350,5 +320,3 @@ function requestOf(order: RunOrder): MountRequest {
     ...(milliCards === undefined ? {} : { milliCards }),
   };
 }
-
-const keyOf = (parent: RunNumber, path: string): string => `${parent} ${path}`;

@@ -1,16 +1,10 @@
 // The dispatcher: brings what the tree grants to runners, and what runners say back to the tree.
-// Owns:   the one table of live runs (run-table.ts, runs.ts), what runners say (seat-uplink.ts), seats (placement.ts), shares of cards (cards.ts), live sources (sources.ts), open updates (updates.ts), watchers (watchers.ts).
+// Owns:   the one table of live runs (run-table.ts, runs.ts), what runners say (seat-uplink.ts), seats (seats.ts, placement.ts), shares of cards (cards.ts), live sources (sources.ts), open updates (updates.ts), watchers (watchers.ts).
 // Leaves: who is next (operator/admission), when an update begins (operator/triggers), what a run does (the engine, behind `Runner`),
 //         whether a runner still lives (operator/gateway).
 // All calls return at once and decide at once; what they cause on observers, and on runners that would answer at once, leaves when the turn
 // is over (outbox.ts), so that nobody finds a decision half made.
-import {
-  EMPTY_REPORT,
-  type RunNumber,
-  type Runner,
-  type RunnerReport,
-  type Uplink,
-} from '../../runner/protocol/index.ts';
+import { EMPTY_REPORT, type RunNumber, type RunnerReport } from '../../runner/protocol/index.ts';
 import { AdmissionTree, type Limits, type ServingRule } from '../admission/index.ts';
 import type { Clock } from '../clock.ts';
 import {
@@ -27,14 +21,14 @@ import { Cards } from './cards.ts';
 import type { LiveRun } from './live-run.ts';
 import { pictureOf, type RunPicture } from './look.ts';
 import type { SourceSettings, SourceStart } from './open-update.ts';
-import { type Defer, Outbox, PostedRunner } from './outbox.ts';
+import { type Defer, Outbox } from './outbox.ts';
 import { Placement } from './placement.ts';
 import type { DispatchEvents, RunView } from './ports.ts';
 import { RunTable } from './run-table.ts';
 import { Runs } from './runs.ts';
-import { Seat } from './seat.ts';
-import { type Concerned, SeatUplink } from './seat-uplink.ts';
+import type { Seat } from './seat.ts';
 import { Seating } from './seating.ts';
+import { type JoinedRunner, type RunnerStart, Seats } from './seats.ts';
 import { Sources } from './sources.ts';
 import { TakenRuns } from './taken-runs.ts';
 import type { Cause, UpdateObserver, UpdateStart, UpdateView } from './update.ts';
@@ -65,42 +59,16 @@ export interface DispatcherOptions {
   readonly onSettled?: () => void;
 }
 
-export interface RunnerStart {
-  /** Unique among the runners that are there. */
-  readonly name: string;
-  readonly runnerClass: string;
-  /** Runs that it executes at once. */
-  readonly slots: number;
-  /** Cards that it has; default none. */
-  readonly cards?: number;
-  readonly runner: Runner;
-  /** It only writes down what it is told, and calls nobody from inside: it is told in the middle of decisions. Else calls wait. */
-  readonly takesNotes?: boolean;
-}
-
-/** A runner that joined. */
-export interface JoinedRunner {
-  /** What the runner calls. */
-  readonly uplink: Uplink;
-  readonly seat: Seat;
-}
-
 export class Dispatcher {
   readonly #tree: AdmissionTree;
   readonly #table: RunTable;
-  readonly #placement: Placement;
   readonly #outbox: Outbox;
-  readonly #events: DispatchEvents;
   readonly #runs: Runs;
   readonly #sources: Sources;
   readonly #updates: Updates;
-  readonly #watchers: Watchers;
   readonly #cards: Cards;
   readonly #adoption: Adoption;
-  /** By what runners say. */
-  readonly #concerned: Concerned;
-  readonly #seats = new Map<string, Seat>();
-  #joined = 0;
+  readonly #seats: Seats;
 
   constructor(options: DispatcherOptions) {
     const { clock, epoch, events = {}, rule, limits } = options;
@@ -116,11 +84,9 @@ export class Dispatcher {
     const table = new RunTable(epoch);
     const seating = new Seating(placement);
     const shared = { tree, table, seating, placement, outbox, clock, epoch, events };
-    this.#events = events;
     this.#outbox = outbox;
     this.#tree = tree;
     this.#table = table;
-    this.#placement = placement;
     this.#cards = new Cards({ clock, events, isPacking: options.packsCards ?? false });
     this.#runs = new Runs({
       ...shared,
@@ -130,17 +96,17 @@ export class Dispatcher {
       updateEmpty: (update) => this.#updates.empty(update),
     });
     const taken = new TakenRuns({ ...shared, runs: this.#runs });
-    this.#watchers = new Watchers({
+    const watchers = new Watchers({
       ...shared,
       runs: this.#runs,
-      seats: () => this.#seats.values(),
+      seats: () => this.#seats.all(),
       closed: (run) => this.#sources.watcherClosed(run),
     });
     this.#sources = new Sources({
       ...shared,
       runs: this.#runs,
       taken,
-      watchers: this.#watchers,
+      watchers,
       cards: this.#cards,
       cancel: (update, why) => this.#updates.cancel(update, why),
     });
@@ -148,7 +114,7 @@ export class Dispatcher {
       ...shared,
       runs: this.#runs,
       sources: this.#sources,
-      watchers: this.#watchers,
+      watchers,
       isSettled: () => this.#adoption.isSettled,
       onAdopted: options.onAdopted,
       itemNeeds: options.itemNeeds ?? (() => ({})),
@@ -160,19 +126,19 @@ export class Dispatcher {
       taken,
       sources: this.#sources,
       updates: this.#updates,
-      watchers: this.#watchers,
+      watchers,
       cards: this.#cards,
       settled: () => outbox.post(() => options.onSettled?.()),
     });
-    this.#concerned = {
-      table,
+    this.#seats = new Seats({
+      ...shared,
       runs: this.#runs,
       sources: this.#sources,
       updates: this.#updates,
-      watchers: this.#watchers,
+      watchers,
       cards: this.#cards,
-      events,
-    };
+      adoption: this.#adoption,
+    });
   }
 
   // ---- runners ----------------------------------------------------------------------------------------------------
@@ -183,53 +149,31 @@ export class Dispatcher {
 
   /** A runner joins that holds runs of an earlier operator (B1 to B6). */
   adoptRunner(start: RunnerStart, report: RunnerReport): JoinedRunner {
-    if (this.#seats.has(start.name)) throw new Error(`a runner named ${start.name} is there already`);
-    const runner = start.takesNotes === true ? start.runner : new PostedRunner(start.runner, this.#outbox);
-    const seat = new Seat({ cards: 0, ...start, runner, ordinal: this.#joined++ });
-    this.#seats.set(seat.name, seat);
-    this.#cards.seatJoined(seat);
-    this.#events.runnerJoined?.(seat.name, seat.runnerClass, seat.slots);
-    // Until all that it holds is counted, nothing is granted for it.
-    this.#placement.setPhase(seat, 'silent');
-    this.#adoption.adopt(seat, report);
-    this.#placement.setPhase(seat, 'serving');
-    this.#watchers.seatJoined();
-    if (report.census !== undefined) this.#events.counted?.(report.census);
-    return { seat, uplink: new SeatUplink(seat, this.#concerned) };
+    return this.#seats.join(start, report);
   }
 
   /** The runner takes nothing new, except children of what it has. */
   drainRunner(seat: Seat): void {
-    this.#placement.setPhase(seat, 'draining');
-    this.#cards.setHeard(seat, true);
+    this.#seats.drain(seat);
   }
 
   /** Not heard of: all that it has counts as held and it takes nothing, until it is heard or removed. */
   silenceRunner(seat: Seat): void {
-    this.#placement.setPhase(seat, 'silent');
-    this.#cards.setHeard(seat, false);
+    this.#seats.silence(seat);
   }
 
   /** Heard again. */
   resumeRunner(seat: Seat): void {
-    this.#placement.setPhase(seat, 'serving');
-    this.#cards.setHeard(seat, true);
-    this.#watchers.seatJoined();
+    this.#seats.resume(seat);
   }
 
   resizeRunner(seat: Seat, slots: number): void {
-    this.#placement.resize(seat, slots);
+    this.#seats.resize(seat, slots);
   }
 
   /** The runner is gone for certain, or its time is up: what it had is asked for again, and each slot goes back once (D4, D6). */
   removeRunner(seat: Seat): void {
-    if (seat.phase === 'gone') return;
-    this.#placement.setPhase(seat, 'gone');
-    this.#seats.delete(seat.name);
-    const lost = this.#runs.lost(seat);
-    this.#watchers.lost(seat);
-    this.#cards.seatLeft(seat);
-    this.#events.runnerLeft?.(seat.name, lost > 0 ? 'lost' : 'removed');
+    this.#seats.remove(seat);
   }
 
   /** A runner that an earlier operator had: until it reports or is gone, it counts as full (B2). */
@@ -248,7 +192,7 @@ export class Dispatcher {
   }
 
   seats(): Iterable<Seat> {
-    return this.#seats.values();
+    return this.#seats.all();
   }
 
   // ---- live sources and updates -----------------------------------------------------------------------------------
@@ -360,7 +304,7 @@ export class Dispatcher {
   audit(): void {
     const wrong = auditOf(this.#tree);
     if (wrong.length > 0) throw new Error(wrong.join('; '));
-    auditRuns(this.#table.all(), this.#seats.values());
+    auditRuns(this.#table.all(), this.#seats.all());
     this.#cards.audit();
   }
 
