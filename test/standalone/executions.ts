@@ -50,3 +50,14 @@ export function twiceAtOnce(executions: readonly Execution[]): string[] {
   const byKey = Map.groupBy(executions, ({ key }) => key);
   return [...byKey].filter(([, ofKey]) => mostAtOnce(ofKey) > 1).map(([key]) => key);
 }
+
+/** How many of the newest executions of a key, one after the other, ended with their process. */
+export function killedLast(
+  executions: readonly Execution[],
+  key: string,
+  killedAtMs: ReadonlyMap<number, number>,
+): number {
+  const own = executions.filter((one) => one.key === key);
+  const ended = own.findLastIndex(({ pid, endedAtMs }) => endedAtMs !== killedAtMs.get(pid));
+  return own.length - 1 - ended;
+}
