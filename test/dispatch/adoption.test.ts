@@ -1,4 +1,4 @@
-// What a new operator takes over from its runners, where the simulation once failed: B1 to B6, with reports that the test writes.
+// What a new operator takes over from its runners, where the simulation once failed and beyond: B1 to B7, with reports that the test writes.
 import { expect, test } from 'vitest';
 import { EMPTY_REPORT, NO_COUNTS, type RunnerReport, type RunOrder } from '../../runner/protocol/index.ts';
 import { ScriptedRunner } from '../support/scripted-runner.ts';
@@ -81,6 +81,26 @@ test('B7: it waits for ten seconds at the most, and what new runs mount does not
   expect(root.paths()).toEqual([]);
   world.do(() => world.clock.advance(1));
   expect(root.paths()).toEqual(['docs/a']);
+});
+
+test('B2: runners that have not reported count as full, and those that reported are served at once with the rest', () => {
+  const world = new World({ slotsMax: 6, epoch: 2 });
+  world.dispatcher.openSource({ name: 'docs' });
+  for (const name of ['a', 'b']) world.dispatcher.expectRunner(name, 4);
+  const runner = new ScriptedRunner();
+  const start = { name: 'a', runnerClass: 'cpu', slots: 4, runner };
+  world.do(() => {
+    runner.uplink = world.dispatcher.adoptRunner(start, EMPTY_REPORT).uplink;
+    world.dispatcher.unexpectRunner('a');
+  });
+  world.do(() => {
+    for (let i = 0; i < 4; i++)
+      world.dispatcher.startUpdate({ kind: 'key', source: 'docs', key: `${i}`, trigger: 'test' });
+  });
+  expect(runner.orders.length, 'six slots, four of which the other one may hold').toBe(2);
+  world.do(() => world.dispatcher.unexpectRunner('b'));
+  expect(runner.orders.length, 'it is gone').toBe(4);
+  world.dispatcher.audit();
 });
 
 function join(world: World, name: string, run: RunnerReport['runs'][number]): ScriptedRunner {
