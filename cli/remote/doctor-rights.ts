@@ -23,6 +23,7 @@ const OF_OPERATOR: readonly Wanted[] = [
     ...of(GROUP, kind, ['patch'], 'status'),
   ]),
   ...of('', 'pods', ['list', 'watch', 'create', 'delete']),
+  ...of('', 'services', ['create', 'patch']),
   ...of('events.k8s.io', 'events', ['create']),
 ];
 
