@@ -152,6 +152,11 @@ async function runInCluster(flags: OperatorFlags & LogFlags): Promise<void> {
     log.error('the operator ends', { why });
     setTimeout(() => process.exit(1), 500); // a second at most: nothing of this time may reach the next leader
   };
+  // What nobody caught leaves this process in a state that nobody knows: it says so as it says all else, and ends before it writes anything more.
+  process.once('uncaughtException', (error) => {
+    log.error('the operator ends: an error that nobody caught', { error: error.stack ?? String(error) });
+    process.exit(1);
+  });
   const [{ connect, ownAccount }, { Operator }] = await Promise.all([
     import('../../operator/cluster/index.ts'),
     import('../../operator/service/index.ts'),

@@ -7,7 +7,7 @@ export const PIPELINE_CONDITIONS = {
   Accepted: 'The spec makes sense beyond what the API server can check.',
   RunnersAvailable: 'Runners of every class that is needed now are there.',
   Progressing: 'An update runs.',
-  Suspended: 'suspend is true, here or by annotation.',
+  Suspended: 'suspend is true: nothing starts.',
   Reconciling: 'The operator is carrying out a change of the spec. Present only while true.',
   Stalled: 'Only an edit by a person helps. Present only while true.',
 } as const;
@@ -20,7 +20,7 @@ export const LIVE_SOURCE_CONDITIONS = {
   Synced: 'The targets show the source as it was listed last.',
   Degraded:
     'Items failed or are quarantined, and the others are up to date; or a store does not take what runs commit.',
-  Suspended: 'suspend is true, here or at the Pipeline.',
+  Suspended: 'suspend is true: nothing starts. A suspended Pipeline shows in Ready.',
   Reconciling: 'The operator is carrying out a change of the spec. Present only while true.',
   Stalled: 'Only an edit or a consent by a person helps. Present only while true.',
 } as const;

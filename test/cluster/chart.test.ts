@@ -65,6 +65,16 @@ const SETS: Readonly<Record<string, ValueSet>> = {
   'an exposed API': {
     values: { api: { mode: 'exposed', tokenSecret: { name: 'fairlead-api', key: 'token' } } },
   },
+  'a network policy for an exposed API, with rules for what goes out': {
+    values: {
+      api: { mode: 'exposed', tokenSecret: { name: 'fairlead-api', key: 'token' } },
+      networkPolicy: {
+        enabled: true,
+        egress: [{ to: [{ ipBlock: { cidr: '10.96.0.1/32' } }], ports: [{ port: 443 }] }],
+      },
+    },
+    has: ['NetworkPolicy/fairlead'],
+  },
   'no API': { values: { api: { mode: 'off' } } },
   'alerts, a dashboard and traces': {
     values: {
@@ -208,6 +218,26 @@ describe.skipIf(!hasHelm)('the chart', () => {
       ))
         expect(rule.resourceNames, metadata.name).toHaveLength(1);
     }
+  });
+
+  test('a network policy lets in what the operator listens for, and out only where rules say so', () => {
+    interface Policy {
+      readonly policyTypes: readonly string[];
+      readonly ingress: readonly { readonly ports: readonly { readonly port: string }[] }[];
+      readonly egress?: readonly { readonly ports: readonly { readonly port: number }[] }[];
+    }
+    const policyOf = (set: string) =>
+      rendered.get(set)!.find(({ kind }) => kind === 'NetworkPolicy')!.spec as unknown as Policy;
+    const portsOf = (rules: Policy['ingress'] | Policy['egress'] = []) =>
+      rules.flatMap(({ ports }) => ports.map(({ port }) => port));
+    const closed = policyOf('a network policy for an exposed API, with rules for what goes out');
+    expect(portsOf(closed.ingress)).toEqual(['link', 'http', 'api']);
+    expect([closed.policyTypes, portsOf(closed.egress)]).toEqual([
+      ['Ingress', 'Egress'],
+      [53, 53, 443],
+    ]);
+    const open = policyOf('everything at once');
+    expect([open.policyTypes, open.egress, portsOf(open.ingress)]).toEqual([['Ingress'], undefined, ['link', 'http']]);
   });
 
   test('traces, alerts and the dashboard arrive as they were set', () => {
