@@ -10,6 +10,7 @@
 //       slot until its runner says that it stopped.
 //   B5. What ended while no operator was there is answered once its parent is known; until everybody has reported, it is kept, and its slot
 //       with it.
+//       A run may have mounted two at one path, such as an item's processing and then its removal: what tells them apart is the version.
 //   B6. The watcher of a LiveSource is not taken over: it is started anew, and its `rescan` closes the gap. A mounted live source is, since
 //       nobody would mount it again.
 //   B7. A mount that its parent does not know to have started may execute on a runner that has not reported: the word of it was lost with the
@@ -27,7 +28,7 @@ import type { AdmissionTree } from '../admission/index.ts';
 import type { Clock } from '../clock.ts';
 import type { Cards } from './cards.ts';
 import { HeldMounts, mountKey } from './held-mounts.ts';
-import { childAt, type LiveRun } from './live-run.ts';
+import { childAt, isOf, type LiveRun } from './live-run.ts';
 import { Placeholders, UNREPORTED } from './placeholders.ts';
 import type { RunTable } from './run-table.ts';
 import type { Runs } from './runs.ts';
@@ -105,7 +106,7 @@ export class Adoption {
   adopt(seat: Seat, report: RunnerReport): void {
     const { table, sources, updates, cards } = this.#options;
     for (const { order, outcome } of report.ended) {
-      if (order.parentRun !== undefined) this.#ends.set(mountKey(order.parentRun, order.path), outcome);
+      if (order.parentRun !== undefined) this.#ends.set(mountKey(order.parentRun, order), outcome);
     }
     const adopted: { readonly run: LiveRun; readonly mounts: ReportedRun['mounts'] }[] = [];
     for (const { order, mounts, progress } of report.runs) {
@@ -206,7 +207,7 @@ export class Adoption {
   /** The child is known already. */
   #reunite(parent: LiveRun, { request, isStarted }: ReportedRun['mounts'][number]): boolean {
     const { runs, taken } = this.#options;
-    const child = taken.orphanAt(request.path, parent);
+    const child = taken.orphanOf(request, parent);
     if (child === undefined) return false;
     taken.reunite(child, parent, request);
     if (!isStarted) runs.announce(child);
@@ -216,7 +217,7 @@ export class Adoption {
   /** What else a run waits for: it ended meanwhile, it executes where nobody has reported, or it is asked for again. */
   #adoptMount(parent: LiveRun, { request, isStarted }: ReportedRun['mounts'][number]): void {
     const { runs, taken, updates } = this.#options;
-    const key = mountKey(parent.number, request.path);
+    const key = mountKey(parent.number, request);
     const end = this.#ends.get(key);
     if (end !== undefined && end.kind !== 'parked' && parent.seat !== undefined) {
       this.#ends.delete(key);
@@ -233,13 +234,13 @@ export class Adoption {
   /** B7. */
   #isToHold({ kind, number }: LiveRun, request: MountRequest): boolean {
     if (kind === 'watch' || request.kind === 'watch') return false;
-    return this.#held.isHolding && !this.#held.has(number, request.path);
+    return this.#held.isHolding && !this.#held.has(number, request);
   }
 
   /** A run ended without an operator: its parent is answered, or its update ends. */
   #adoptEnd(seat: Seat, order: RunOrder, outcome: RunOutcome, trace?: RunTrace): void {
     const { table, runs, taken } = this.#options;
-    const { parentRun, path } = order;
+    const { parentRun } = order;
     if (parentRun === undefined) {
       const root = this.#adoptRun(seat, order);
       if (root !== undefined) runs.exited(root, outcome, trace);
@@ -253,16 +254,16 @@ export class Adoption {
     } else {
       const parent = table.get(parentRun);
       if (parent === undefined) return;
-      const child = childAt(parent, path);
+      const child = childAt(parent, order);
       const isWaiting = child?.state.phase === 'asked' || child?.state.phase === 'unplaced';
       if (child !== undefined && isWaiting && outcome.kind !== 'parked') runs.settle(child, outcome);
     }
-    this.#ends.delete(mountKey(parentRun, path));
+    this.#ends.delete(mountKey(parentRun, order));
   }
 
   #phantomOf(order: RunOrder): LiveRun | undefined {
     for (const phantom of this.#phantoms) {
-      if (phantom.path === order.path && phantom.parent?.number === order.parentRun) return phantom;
+      if (isOf(phantom, order) && phantom.parent?.number === order.parentRun) return phantom;
     }
     return undefined;
   }

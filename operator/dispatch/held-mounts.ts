@@ -1,7 +1,7 @@
-// Mounts that wait for runners to report (B7 of adoption.ts), by parent and path.
+// Mounts that wait for runners to report (B7 of adoption.ts), by parent and what they are of.
 import type { RunNumber, RunOrder } from '../../runner/protocol/index.ts';
 import type { CancelTimer, Clock } from '../clock.ts';
-import type { LiveRun } from './live-run.ts';
+import type { LiveRun, Wanted } from './live-run.ts';
 
 /** Runners that live are back by then: they dial every 5 s at the least. */
 const REPORT_MAX_MS = 10_000;
@@ -41,19 +41,20 @@ export class HeldMounts {
     for (const run of held) this.#options.ask(run);
   }
 
-  has(parent: RunNumber, path: string): boolean {
-    return this.#runs.has(mountKey(parent, path));
+  has(parent: RunNumber, wanted: Wanted): boolean {
+    return this.#runs.has(mountKey(parent, wanted));
   }
 
   hold(parent: RunNumber, run: LiveRun): void {
-    this.#runs.set(mountKey(parent, run.path), run);
+    this.#runs.set(mountKey(parent, run.request), run);
   }
 
   /** The one that led to this order, if it still waits. */
-  of({ path, parentRun }: RunOrder): LiveRun | undefined {
-    const held = parentRun === undefined ? undefined : this.#runs.get(mountKey(parentRun, path));
+  of(order: RunOrder): LiveRun | undefined {
+    const { parentRun } = order;
+    const held = parentRun === undefined ? undefined : this.#runs.get(mountKey(parentRun, order));
     return held?.state.phase === 'unplaced' ? held : undefined;
   }
 }
 
-export const mountKey = (parent: RunNumber, path: string): string => `${parent} ${path}`;
+export const mountKey = (parent: RunNumber, { path, version = '' }: Wanted): string => `${parent} ${path} ${version}`;

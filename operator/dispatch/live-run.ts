@@ -1,6 +1,5 @@
 // A live run: asked for and not ended. What waits costs one such object, so fields are few and links are intrusive.
 import {
-  type ComponentPath,
   type Json,
   type MountRequest,
   type OrderDraft,
@@ -161,13 +160,19 @@ export function childrenOf(parent: LiveRun): LiveRun[] {
   return children;
 }
 
-/** The child at a path. */
-export function childAt(parent: LiveRun, path: ComponentPath): LiveRun | undefined {
+/** The child that executes, or is to execute, what is wanted. */
+export function childAt(parent: LiveRun, wanted: Wanted): LiveRun | undefined {
   for (let child = parent.firstChild; child !== undefined; child = child.nextSibling) {
-    if (child.path === path) return child;
+    if (isOf(child, wanted)) return child;
   }
   return undefined;
 }
+
+/** Of what a run is: a component, and its version where the mount named one. */
+export type Wanted = Pick<MountRequest, 'path' | 'version'>;
+
+export const isOf = ({ path, request }: LiveRun, wanted: Wanted): boolean =>
+  path === wanted.path && request.version === wanted.version;
 
 /** The child that the parent mounted under this number. */
 export function childOf(parent: LiveRun, mount: number): LiveRun | undefined {

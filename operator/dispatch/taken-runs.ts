@@ -1,9 +1,9 @@
 // Runs that an earlier operator granted, as they come into the table: each holds its slot from its report on (B1). Who is taken over, and in
 // which order, is the adoption's to say.
-import type { ComponentPath, FencingToken, MountRequest, RunNumber, RunOrder } from '../../runner/protocol/index.ts';
+import type { FencingToken, MountRequest, RunNumber, RunOrder } from '../../runner/protocol/index.ts';
 import type { AdmissionTree } from '../admission/index.ts';
 import type { Clock } from '../clock.ts';
-import { addChild, childrenOf, LiveRun } from './live-run.ts';
+import { addChild, childrenOf, isOf, LiveRun, type Wanted } from './live-run.ts';
 import type { OpenUpdate } from './open-update.ts';
 import type { DispatchEvents } from './ports.ts';
 import type { RunTable } from './run-table.ts';
@@ -103,10 +103,11 @@ export class TakenRuns {
     runs.start(tree.moveTo(ask, seat.runnerClass));
   }
 
-  /** A run of the parent's update that executes at a path and has no parent. */
-  orphanAt(path: ComponentPath, parent: LiveRun): LiveRun | undefined {
-    for (const { of } of this.#options.tree.runsOf(path)) {
+  /** A run of the parent's update that executes what is wanted and has no parent. */
+  orphanOf(wanted: Wanted, parent: LiveRun): LiveRun | undefined {
+    for (const { of } of this.#options.tree.runsOf(wanted.path)) {
       const run = of as LiveRun;
+      if (!isOf(run, wanted)) continue;
       const isOfParent = parent.kind === 'watch' ? run.update.of === parent.update.of : run.update === parent.update;
       if (isOfParent && run.parent === undefined && run !== parent && run.state.phase === 'executing') return run;
     }

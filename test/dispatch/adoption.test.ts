@@ -26,6 +26,19 @@ test('on one slot, a run that was reported before its parent still lends it to i
   world.dispatcher.audit();
 });
 
+test('B5: the end of one mount answers no other one at its path: what was processed may have to be removed after it', () => {
+  const world = new World({ epoch: 2 });
+  world.dispatcher.openSource({ name: 'docs' });
+  world.dispatcher.expectRunner('a', 8);
+  const removal = { mount: 2, path: 'docs/a', kind: 'delete', source: 'docs', key: 'a', version: 'delete' } as const;
+  const runs = [{ order: ROOT, mounts: [{ request: removal, isStarted: false }] }];
+  const ended = [{ order: { ...ITEM, version: '1' }, outcome: { kind: 'done', counts: NO_COUNTS } } as const];
+  const runner = joinWith(world, 'a', { ...EMPTY_REPORT, runs, ended });
+  expect(runner.mountsEnded, 'its mount is not answered').toEqual(new Map());
+  expect(runner.paths(), 'it executes').toEqual(['docs/a']);
+  world.dispatcher.audit();
+});
+
 test('a run that executes is taken over, though another update waits for its component in a back-off', () => {
   const world = new World({ epoch: 2 });
   world.dispatcher.openSource({ name: 'docs' });
@@ -50,7 +63,7 @@ test('B7: a mount of which the parent does not know that it started is not execu
   for (const name of ['a', 'b', 'c']) world.dispatcher.expectRunner(name, 1);
   const root = join(world, 'a', { order: ROOT, mounts: [{ request: MOUNT, isStarted: false }] });
   expect(root.orders, 'it may execute elsewhere').toEqual([]);
-  const item = join(world, 'b', { order: ITEM, mounts: [] });
+  const item = join(world, 'b', { order: { ...ITEM, version: MOUNT.version }, mounts: [] });
   expect(item.cancels).toEqual(new Map());
   expect(item.tokens.get(2)).toEqual({ epoch: 2, run: 2, attempt: 1 });
   expect(root.mountsStarted).toEqual(['1/1']);
@@ -104,10 +117,14 @@ test('B2: runners that have not reported count as full, and those that reported 
 });
 
 function join(world: World, name: string, run: RunnerReport['runs'][number]): ScriptedRunner {
+  return joinWith(world, name, { ...EMPTY_REPORT, runs: [run] });
+}
+
+function joinWith(world: World, name: string, report: RunnerReport): ScriptedRunner {
   const runner = new ScriptedRunner();
   world.do(() => {
     const start = { name, runnerClass: 'cpu', slots: 1, runner };
-    runner.uplink = world.dispatcher.adoptRunner(start, { ...EMPTY_REPORT, runs: [run] }).uplink;
+    runner.uplink = world.dispatcher.adoptRunner(start, report).uplink;
     world.dispatcher.unexpectRunner(name);
   });
   return runner;
