@@ -2,8 +2,9 @@
 // Counted in runs, not in time: how fast this machine is does not matter much. The small one comes when the big one has the whole pool.
 //   All runs of the big one end together, so it goes in waves of eight. The first wave gives the small root one slot, and while the root
 //   lists (there and back over the link) the other seven go to the big one again: 8 + 7 are done before the small one has its half, and about 40
-//   more in its ten waves. So a cycle comes to 51 to 56, where updates that need no root come to 48; what lies above is a wave of the big one that
-//   ends while the last words of the small root are on their way. Without the machine: test/dispatch/fairness.test.ts.
+//   more in its ten waves. So a cycle comes to 51 to 56, where updates that need no root come to 48. The wave of the big one that ends with the last
+//   task of the small one counts if it is heard of first, or if that task was not on the root's runner, which then hears of it a round trip later;
+//   what lies above 56 is one more such wave. Without the machine: test/dispatch/fairness.test.ts.
 import type { DispatchEvents } from '../../operator/dispatch/index.ts';
 import { openField, update } from './field.ts';
 
