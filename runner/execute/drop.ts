@@ -37,7 +37,7 @@ async function removeOne(run: Run, services: Services, path: string, isDrop: boo
   const isItem = path === itemPath(source, key);
   const ref = isItem ? { path, item: { source, key } } : { path };
   const opened = await run.cancellation.race(services.opener.ask(ref));
-  const settles = opened.work === undefined ? {} : { settles: opened.work.update };
+  const settles = opened.work === undefined ? {} : { settles: opened.work.update, settlesSeq: opened.work.seq };
   const attempts = new Attempts(run, services);
   return removeComponent(run, services, attempts, { ref, opened, isDrop, ...settles });
 }

@@ -42,6 +42,10 @@ const DONE_FIRST: RunOutcome = { kind: 'done', counts: one('added') };
 const DONE_AGAIN: RunOutcome = { kind: 'done', counts: one('reprocessed') };
 const DONE_UNCHANGED: RunOutcome = { kind: 'done', counts: one('unchanged') };
 
+/** Which entry of the work list the run does: a later one of the key stays. */
+const entryOf = ({ settles, settlesSeq }: Wanted): Pick<Wanted, 'settles' | 'settlesSeq'> =>
+  settlesSeq === undefined ? { settles } : { settles, settlesSeq };
+
 type Draft = { -readonly [K in keyof Finished]: Finished[K] };
 
 /** Stands for the content of an item that no step reads. */
@@ -199,7 +203,7 @@ export class ItemRun {
     const finished: Draft = {
       owner: { path, source: this.#source, key: this.#key },
       item: { source: this.#source, key: this.#key, version: read.version },
-      settles: wanted.settles,
+      ...entryOf(wanted),
       // A failure below was handled by user code: the item is `stale` for the next cycle.
       fingerprint: produced.nested?.isTainted === true ? '' : itemComponent(this.#services.plan).fingerprint,
       contentHash: read.contentHash,
@@ -207,7 +211,6 @@ export class ItemRun {
       memo,
       reprocess: this.#run.reprocess,
     };
-    if (wanted.settlesSeq !== undefined) finished.settlesSeq = wanted.settlesSeq;
     const isFirst = (wanted.opened.component?.contentHash ?? '') === '';
     return this.#settle(wanted, isFirst ? DONE_FIRST : DONE_AGAIN, ({ component: record }, token) =>
       replaceCommit(this.#services.plan, finished, record, token),
@@ -275,18 +278,18 @@ export class ItemRun {
         path: this.#ref.path,
         token,
         item,
-        settles: wanted.settles,
+        ...entryOf(wanted),
         ...(component === undefined ? {} : { base: component.token }),
       },
       outside: [],
     }));
   }
 
-  #remove({ opened, settles }: Wanted): Promise<RunOutcome> {
+  #remove(wanted: Wanted): Promise<RunOutcome> {
     return removeComponent(this.#run, this.#services, this.#attempts, {
       ref: this.#ref,
-      opened,
-      settles,
+      opened: wanted.opened,
+      ...entryOf(wanted),
       isDrop: false,
     });
   }
@@ -294,7 +297,9 @@ export class ItemRun {
   /** I3. */
   async #leave(wanted: Wanted): Promise<RunOutcome> {
     if (wanted.opened.item === undefined) return this.#remove(wanted);
-    await this.#services.state.dropWork(wanted.settles, [{ source: this.#source, key: this.#key }]);
+    const { settles, settlesSeq: seq } = wanted;
+    const entry = { source: this.#source, key: this.#key, ...(seq !== undefined && { seq }) };
+    await this.#services.state.dropWork(settles, [entry]);
     return DONE_UNCHANGED;
   }
 
@@ -330,7 +335,7 @@ export class ItemRun {
       path: this.#ref.path,
       token: this.#run.token,
       item: { source: this.#source, key: this.#key, version },
-      settles: wanted.settles,
+      ...entryOf(wanted),
       status,
       error: this.#services.hide(error.step === undefined ? error.message : `${error.step}: ${error.message}`),
       losses: wanted.losses,

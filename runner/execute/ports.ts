@@ -545,8 +545,11 @@ export interface StateStore {
    * finds them again. Entries that were marked by `startWork` get one loss more. Answers how many there are now.
    */
   adoptWork(source: string, update: string, open: readonly string[]): Promise<number>;
-  /** Takes entries of an update off without doing them. */
-  dropWork(update: string, items: readonly { readonly source: string; readonly key: string }[]): Promise<void>;
+  /** Takes entries of an update off without doing them; where `seq` is given only that one. */
+  dropWork(
+    update: string,
+    items: readonly { readonly source: string; readonly key: string; readonly seq?: number }[],
+  ): Promise<void>;
 
   /** Records of components; for nested components before they are mounted. */
   components(paths: readonly string[]): Promise<readonly (ComponentRecord | undefined)[]>;

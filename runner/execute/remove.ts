@@ -16,6 +16,8 @@ export interface Removal {
   readonly opened: Opened;
   /** Update whose work entry the removal settles. */
   readonly settles?: string;
+  /** Number of that entry, where it is known. */
+  readonly settlesSeq?: number;
   /** Everything is being dropped: vectors of the rows are not kept for a later return. */
   readonly isDrop: boolean;
 }
@@ -38,7 +40,7 @@ export async function removeComponent(
 
 async function removeCommit(
   services: Services,
-  { ref, settles, isDrop }: Removal,
+  { ref, settles, settlesSeq, isDrop }: Removal,
   record: ComponentRecord | undefined,
   token: FencingToken,
 ): Promise<PendingCommit> {
@@ -55,6 +57,7 @@ async function removeCommit(
       changes: shared,
       ...(ref.item === undefined ? {} : { item: { ...ref.item, version: '' } }),
       ...(settles === undefined ? {} : { settles }),
+      ...(settlesSeq === undefined ? {} : { settlesSeq }),
       ...(retire.length === 0 ? {} : { memo: { put: [], uses: [], drop: [], retire } }),
     },
     outside,

@@ -1,5 +1,5 @@
 // What becomes of work that is offered: rules W1 to W5 of the port, one for every store.
-import type { NewWork } from '../execute/index.ts';
+import type { Commit, NewWork } from '../execute/index.ts';
 
 /** The entry of the same key that is there. */
 export interface Entry {
@@ -8,6 +8,9 @@ export interface Entry {
   readonly reprocess: boolean;
   readonly seenAtMs: number;
 }
+
+/** What takes an entry off. */
+export type Settled = Pick<Commit, 'path' | 'settlesSeq'> & { readonly settles: string };
 
 export type Decision = 'enter' | 'takeOver' | 'known' | 'older';
 

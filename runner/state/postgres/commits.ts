@@ -8,11 +8,13 @@ import { compareTokens, type FencingToken } from '../../protocol/index.ts';
 import { distinctRuns } from '../batches.ts';
 import { COMMITTED, isMoved, MOVED, refuse } from '../fencing.ts';
 import { splitPath } from '../names.ts';
+import type { Settled } from '../offers.ts';
 import { packRows } from '../packed.ts';
 import { blankRow, hasSucceeded, isBlank, REMOVAL_KEPT_MS, rowAfter } from '../records.ts';
 import { Components, type Holding, type PlacedRow, type StoredIntent } from './components.ts';
 import { MemoTable } from './memo.ts';
 import type { StateTables } from './schema.ts';
+import { WorkList } from './work.ts';
 
 /** A transaction that may write: its connection, the newest epoch, and its time. */
 export interface Writing {
@@ -191,18 +193,8 @@ export class Commits {
   }
 
   async #settle(commits: readonly Commit[]): Promise<void> {
-    const settling = commits.filter(({ settles }) => settles !== undefined);
-    if (settling.length === 0) return;
-    const paths = settling.map(({ path }) => splitPath(path));
-    await this.#writing.on.run(
-      `DELETE FROM ${this.#tables.table('work')} w USING unnest($1::text[], $2::text[], $3::text[]) AS n(parent, key, owner)
-       WHERE w.parent = n.parent AND w.key = n.key AND w.owner = n.owner`,
-      [
-        binary.texts(paths.map(({ parent }) => parent)),
-        binary.texts(paths.map(({ segment }) => segment)),
-        binary.texts(settling.map(({ settles }) => settles)),
-      ],
-    );
+    const settling = commits.filter(({ settles }) => settles !== undefined) as readonly Settled[];
+    await new WorkList(this.#writing.on, this.#tables).settle(settling);
   }
 
   async #applyShared(commits: readonly Commit[], lodgers: Lodgers): Promise<void> {

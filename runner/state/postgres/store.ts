@@ -257,7 +257,7 @@ export class PostgresState implements StateStore {
     return this.#open().transact((on) => new WorkList(on, this.#stateTables()).adopt(source, update, open));
   }
 
-  dropWork(update: string, items: readonly { readonly source: string; readonly key: string }[]): Promise<void> {
+  dropWork(update: string, items: Parameters<StateStore['dropWork']>[1]): Promise<void> {
     return this.#work().drop(update, items);
   }
 

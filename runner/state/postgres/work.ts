@@ -1,9 +1,10 @@
 // The work list of the shared state. Rules W1 to W5 are decided by `../offers.ts`; here the entries are read, locked and written in bulk.
 import { binary, type Queryable, TryAgain } from '../../database/index.ts';
 import type { Entered, NewWork, WorkEntry } from '../../execute/index.ts';
+import { itemPath } from '../../protocol/index.ts';
 import { distinctRuns } from '../batches.ts';
-import { joinPath, keySegment, segmentKey, sourcePath } from '../names.ts';
-import { type Decision, decide } from '../offers.ts';
+import { joinPath, keySegment, segmentKey, sourcePath, splitPath } from '../names.ts';
+import { type Decision, decide, type Settled } from '../offers.ts';
 import type { StateTables } from './schema.ts';
 
 export type WorkCells = [
@@ -35,6 +36,9 @@ const NAMES = [
 ];
 export const workColumns = (alias: string): string => NAMES.map((name) => `${alias}.${name}`).join(', ');
 export const WORK_WIDTH = NAMES.length;
+
+/** Stands for any number of an entry: they begin with 1. */
+const ANY_SEQ = 0;
 
 interface Key {
   readonly source: string;
@@ -156,11 +160,29 @@ export class WorkList {
     );
   }
 
-  async drop(update: string, items: readonly Key[]): Promise<void> {
+  async drop(update: string, items: readonly (Key & { readonly seq?: number })[]): Promise<void> {
+    await this.settle(
+      items.map(({ source, key, seq }) => ({
+        path: itemPath(source, key),
+        settles: update,
+        ...(seq !== undefined && { settlesSeq: seq }),
+      })),
+    );
+  }
+
+  /** Takes entries off that belong to the update that settles them, and have the number that is given. */
+  async settle(settled: readonly Settled[]): Promise<void> {
+    if (settled.length === 0) return;
+    const paths = settled.map(({ path }) => splitPath(path));
     await this.#on.run(
-      `DELETE FROM ${this.#table} w USING unnest($1::text[], $2::text[]) AS n(parent, key)
-       WHERE w.parent = n.parent AND w.key = n.key AND w.owner = $3`,
-      [...keyArrays(items), update],
+      `DELETE FROM ${this.#table} w USING unnest($1::text[], $2::text[], $3::text[], $4::int8[]) AS n(parent, key, owner, seq)
+       WHERE w.parent = n.parent AND w.key = n.key AND w.owner = n.owner AND n.seq IN (w.seq, ${ANY_SEQ})`,
+      [
+        binary.texts(paths.map(({ parent }) => parent)),
+        binary.texts(paths.map(({ segment }) => segment)),
+        binary.texts(settled.map(({ settles }) => settles)),
+        binary.bigints(settled.map(({ settlesSeq = ANY_SEQ }) => settlesSeq)),
+      ],
     );
   }
 

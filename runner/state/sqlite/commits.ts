@@ -5,12 +5,13 @@ import type { Commit, CommitResult, Intent, RowChange } from '../../execute/inde
 import { compareTokens, type FencingToken } from '../../protocol/index.ts';
 import { COMMITTED, isMoved, MOVED, refuse } from '../fencing.ts';
 import { type SplitPath, splitPath } from '../names.ts';
+import type { Settled } from '../offers.ts';
 import { firstRow, hasSucceeded, isBlank, rowAfter } from '../records.ts';
 import type { Components, PlacedRow } from './components.ts';
 import type { History } from './history.ts';
 import type { MemoTable } from './memo.ts';
 import type { Removals } from './removals.ts';
-import type { Settled, WorkList } from './work.ts';
+import type { WorkList } from './work.ts';
 
 export interface Tables {
   readonly database: Sqlite;

@@ -281,7 +281,7 @@ export class SqliteState implements StateStore {
     return this.#write(({ work }) => work.adopt(source, update, open));
   }
 
-  async dropWork(update: string, items: readonly { readonly source: string; readonly key: string }[]): Promise<void> {
+  async dropWork(update: string, items: Parameters<StateStore['dropWork']>[1]): Promise<void> {
     this.#write(({ work }) => {
       for (const item of items) work.drop(update, item);
     });

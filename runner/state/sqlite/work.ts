@@ -1,9 +1,10 @@
 // The work list: what is wanted of each item, by which update. Rules W1 to W5 are those of the port.
 import type { SQLInputValue } from 'node:sqlite';
 import { BulkInsert, type Sqlite } from '../../database/index.ts';
-import type { Commit, Entered, NewWork, WorkEntry } from '../../execute/index.ts';
+import type { Entered, NewWork, WorkEntry } from '../../execute/index.ts';
+import { itemPath } from '../../protocol/index.ts';
 import { keySegment, type SplitPath, segmentKey, sourcePath, splitPath } from '../names.ts';
-import { decide, type Entry } from '../offers.ts';
+import { decide, type Entry, type Settled } from '../offers.ts';
 import type { Components } from './components.ts';
 import { Interned } from './interned.ts';
 
@@ -38,9 +39,6 @@ interface Key {
 
 const enteredAt = (seq: number, { fresh }: NewWork): Entered =>
   fresh === true ? { kind: 'entered', seq, fresh } : { kind: 'entered', seq };
-
-/** What takes an entry off. */
-export type Settled = Pick<Commit, 'path' | 'settlesSeq'> & { readonly settles: string };
 
 export class WorkList {
   readonly owners: Interned;
@@ -178,8 +176,8 @@ export class WorkList {
     }
   }
 
-  drop(update: string, item: Key): void {
-    this.settle({ parent: sourcePath(item.source), segment: keySegment(item.key) }, update);
+  drop(update: string, { source, key, seq }: Key & { readonly seq?: number }): void {
+    this.settleAll([{ path: itemPath(source, key), settles: update, ...(seq !== undefined && { settlesSeq: seq }) }]);
   }
 
   count(filter: { readonly update?: string; readonly source?: string }): number {

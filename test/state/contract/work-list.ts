@@ -1,6 +1,6 @@
 // What becomes of offered work (W1 to W6), and of the work of updates that are over.
 import { describe, expect, test } from 'vitest';
-import { failed, listed, replaced, work } from '../build.ts';
+import { failed, listed, removed, replaced, token, work } from '../build.ts';
 import { type Subject, verdicts } from './subject.ts';
 
 export function workListClaims(on: Subject): void {
@@ -95,6 +95,25 @@ export function workListClaims(on: Subject): void {
         { source: 'docs', key: 'b' },
       ]);
       expect(await on.state.countWork({})).toBe(1);
+    });
+
+    test('a run takes off the entry that it did, not a later one of the same update: what was listed may be missing by now', async () => {
+      const runs: ((seq: number) => Promise<unknown>)[] = [
+        (seq) => on.commit({ ...replaced('a'), settles: 'u1', settlesSeq: seq }),
+        (seq) => on.commit({ ...failed('a', { token: token(2) }), settles: 'u1', settlesSeq: seq }),
+        (seq) => on.commit({ ...removed('a', { token: token(3) }), settles: 'u1', settlesSeq: seq }),
+        (seq) => on.state.dropWork('u1', [{ source: 'docs', key: 'a', seq }]),
+      ];
+      for (const [index, run] of runs.entries()) {
+        await on.state.enter([work('a', { version: `a@${index}`, seenAtMs: 1000 + index })]);
+        const [first] = await on.state.takeWork('u1', 0, 10);
+        await on.state.enter([work('a', { version: 'newer', seenAtMs: 2000 })]);
+        await run(first!.seq);
+        const [later] = await on.state.takeWork('u1', 0, 10);
+        expect(later, `${index}`).toMatchObject({ version: 'newer' });
+        await on.state.dropWork('u1', [{ source: 'docs', key: 'a', seq: later!.seq }]);
+        expect(await on.state.countWork({})).toBe(0);
+      }
     });
 
     test('quarantined items are released by key, by source or all', async () => {
