@@ -5,13 +5,12 @@
 //   C3. A change of a status alone is no event: nearly all of them are ours, and each would cost a look at the object and at its Pipeline.
 import { LABELS } from '../../crds/schema/index.ts';
 import { RUNNER_SELECTOR } from '../blueprint/index.ts';
-import type { Caches, PodObject, StoredObject } from '../reconcile/index.ts';
+import { type Caches, type PodObject, SharedConditions, type StoredObject } from '../reconcile/index.ts';
 import { CardNodes } from './card-nodes.ts';
 import type { Change } from './copy.ts';
 import { type KubeObject, LIVE_SOURCES, PIPELINES, PODS, type Resource } from './objects.ts';
-import { Reflector, type ReflectorObserver } from './reflector.ts';
+import { Reflector, type ReflectorObserver, type ReflectorOptions } from './reflector.ts';
 import type { KubeApi } from './rest.ts';
-import type { Indexer } from './store.ts';
 
 export interface CacheEvents {
   /** A Pipeline came, went, or changed in more than its status. */
@@ -42,11 +41,12 @@ export class ClusterCaches implements Caches {
 
   constructor({ api, namespaces, watchesNodes, events, observer }: ClusterCachesOptions) {
     const scopes: (string | undefined)[] = namespaces.length === 0 ? [undefined] : [...namespaces];
+    const conditions = new SharedConditions();
+    const keep = (object: StoredObject) => withShared(object, conditions);
     const reflect = <T extends KubeObject>(
       resource: Resource,
       onChange: (change: Change<T>) => void,
-      indexers: Readonly<Record<string, Indexer<T>>> = {},
-      labelSelector?: string,
+      more: Pick<ReflectorOptions<T>, 'indexers' | 'labelSelector' | 'keep'> = {},
     ) =>
       scopes.map(
         (namespace) =>
@@ -54,28 +54,29 @@ export class ClusterCaches implements Caches {
             api,
             resource,
             onChange,
-            indexers,
+            ...more,
             ...(namespace !== undefined && { namespace }),
-            ...(labelSelector !== undefined && { labelSelector }),
             ...(observer !== undefined && { observer }),
           }),
       );
-    this.#pipelines = reflect<StoredObject>(PIPELINES, (change) => {
-      if (!isOnlyStatus(change)) events.pipeline(keyOfChange(change), objectOf(change));
-    });
+    this.#pipelines = reflect<StoredObject>(
+      PIPELINES,
+      (change) => {
+        if (!isOnlyStatus(change)) events.pipeline(keyOfChange(change), objectOf(change));
+      },
+      { keep },
+    );
     this.#sources = reflect<StoredObject>(
       LIVE_SOURCES,
       (change) => {
         if (!isOnlyStatus(change)) events.source(keyOfChange(change), objectOf(change));
       },
-      { [BY_PIPELINE]: (source) => [pipelineKeyOf(source)] },
+      { keep, indexers: { [BY_PIPELINE]: (source) => [pipelineKeyOf(source)] } },
     );
-    this.#pods = reflect<PodObject>(
-      PODS,
-      (change) => events.pod(objectOf(change), change.kind === 'removed'),
-      { [BY_OWNER]: controllersOf },
-      RUNNER_SELECTOR,
-    );
+    this.#pods = reflect<PodObject>(PODS, (change) => events.pod(objectOf(change), change.kind === 'removed'), {
+      indexers: { [BY_OWNER]: controllersOf },
+      labelSelector: RUNNER_SELECTOR,
+    });
     const others = { othersPods: `!${LABELS.ownerUid}`, changed: () => events.nodes() };
     this.#cards = watchesNodes ? new CardNodes({ api, ...others, ...(observer && { observer }) }) : undefined;
   }
@@ -142,6 +143,12 @@ function first<T, U>(all: readonly T[], look: (one: T) => U | undefined): U | un
     if (found !== undefined) return found;
   }
   return undefined;
+}
+
+function withShared(object: StoredObject, shared: SharedConditions): StoredObject {
+  const status = object.status as { readonly conditions?: readonly object[] } | undefined;
+  if (status?.conditions === undefined) return object;
+  return { ...object, status: { ...status, conditions: shared.of(status.conditions) } };
 }
 
 const objectOf = <T>(change: Change<T>): T => (change.kind === 'removed' ? change.old : change.object);

@@ -7,6 +7,7 @@ export * from './controllers/hosts.ts';
 export * from './controllers/pipeline.ts';
 export * from './controllers/source.ts';
 export * from './objects/read.ts';
+export * from './objects/shared-conditions.ts';
 export * from './objects/triggers.ts';
 export * from './ports.ts';
 export * from './runners/ended.ts';

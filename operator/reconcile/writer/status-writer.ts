@@ -11,6 +11,7 @@
 //   W7. The event loop turns between statuses: making one and finding that there is nothing to write waits for nothing, and ten thousand in a row
 //       would keep the lease from being renewed and runners from being heard.
 import type { CancelTimer, Clock } from '../../clock.ts';
+import { SharedConditions } from '../objects/shared-conditions.ts';
 import { keyOf, type StoredObject, type WriteResult, type Writes } from '../ports.ts';
 import { WriteBudget, type WriteRate } from './budget.ts';
 import { type AnyStatus, type Gist, gistOf, type Pace, paceOf } from './pace.ts';
@@ -51,6 +52,7 @@ export class StatusWriter {
   readonly #options: StatusWriterOptions;
   readonly #budget: WriteBudget;
   readonly #entries = new Map<string, Entry>();
+  readonly #conditions = new SharedConditions();
   /** Keys in the order in which they are written. */
   readonly #urgent = new Set<string>();
   readonly #due = new Set<string>();
@@ -109,7 +111,7 @@ export class StatusWriter {
     const status = object.status as AnyStatus | undefined;
     const entry: Entry = {
       uid,
-      written: status && outline(status),
+      written: status && this.#outline(status),
       gist: status && gistOf(status),
       make: () => undefined,
       timer: undefined,
@@ -199,7 +201,7 @@ export class StatusWriter {
     const gist = made && gistOf(made.status);
     if (made === undefined || gist === undefined || paceOf(entry.gist, gist) === undefined) return;
     const before = { written: entry.written, gist: entry.gist };
-    entry.written = outline(made.status);
+    entry.written = this.#outline(made.status);
     entry.gist = gist;
     this.#budget.spend();
     const result = await this.#applied(key, made.object, made.status);
@@ -230,11 +232,9 @@ export class StatusWriter {
   #forgetEntry(key: string, entry: Entry): void {
     if (this.#entries.get(key) === entry) this.#drop(key);
   }
-}
 
-/** W5. */
-const outline = ({ conditions, handled, observedGeneration }: AnyStatus): AnyStatus => ({
-  conditions,
-  handled,
-  observedGeneration,
-});
+  /** W5. */
+  #outline({ conditions, handled, observedGeneration }: AnyStatus): AnyStatus {
+    return { conditions: conditions && this.#conditions.of(conditions), handled, observedGeneration };
+  }
+}
