@@ -13,9 +13,12 @@ export async function labelAsLeader(api: KubeApi, pod: PodName, signal: AbortSig
   await api.request({ ...labelling(pod, 'true'), signal });
 }
 
-/** Removes the label, where the API server answers at once: an operator that lost the lead writes nothing when the server is back. */
-export async function unlabelAsLeader(api: KubeApi, pod: PodName): Promise<void> {
-  await api.request({ ...labelling(pod, null), tries: 1 });
+/**
+ * Removes the label, where the API server answers at once: an operator that lost the lead writes nothing when the server is back.
+ * `signal`: of the lead under which another pod loses it, which may lead again later.
+ */
+export async function unlabelAsLeader(api: KubeApi, pod: PodName, signal?: AbortSignal): Promise<void> {
+  await api.request({ ...labelling(pod, null), tries: 1, ...(signal !== undefined && { signal }) });
 }
 
 const labelling = (pod: PodName, value: 'true' | null) =>

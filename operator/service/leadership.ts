@@ -2,12 +2,14 @@
 //   D1. Runners are let in only while this operator leads; when it does not, all streams close at once, and nothing more is written.
 //   D2. Runner pods that run already are expected: they count as holding all their slots until they report or are proven gone.
 //   D3. A stream ends when its pod is gone, though the API server goes on accepting the token for seconds.
+//   D4. Only the leader's pod has the leader's label: one that crashed or stalls cannot take its own off, so whoever leads next does.
 import { randomUUID } from 'node:crypto';
 import { LABELS } from '../../crds/schema/index.ts';
 import type { Clock } from '../clock.ts';
 import {
   CertificateKeeper,
   type ClusterCaches,
+  isNotFound,
   type KubeApi,
   type LinkCertificates,
   labelAsLeader,
@@ -38,6 +40,8 @@ export interface LeadershipOptions {
   readonly epoch: number;
   readonly signal: AbortSignal;
   readonly isLeading: () => boolean;
+  /** The pod that led before, where this operator saw it lead. */
+  readonly ledBefore?: string;
   /** A runner has seen a newer epoch: this operator is to end. */
   readonly newerLeader: (epoch: number) => void;
   readonly telemetry: Telemetry;
@@ -103,6 +107,7 @@ export class Leadership {
     this.control.start();
     this.#renewLater();
     await labelAsLeader(api, this.#pod, signal);
+    await this.#unlabelBefore();
     log.info('this operator leads', { epoch });
   }
 
@@ -124,6 +129,15 @@ export class Leadership {
     await Promise.all([this.#server?.close(), this.control.stop()]);
     // Whoever leads next sets its own label; a pod that stays labelled would only send runners away.
     await unlabelAsLeader(this.#options.api, this.#pod).catch(() => {});
+  }
+
+  /** D4. A pod that is gone has no label. */
+  async #unlabelBefore(): Promise<void> {
+    const { api, ledBefore, log, signal } = this.#options;
+    if (ledBefore === undefined || ledBefore === this.#pod.name) return;
+    await unlabelAsLeader(api, { ...this.#pod, name: ledBefore }, signal).catch((error: unknown) => {
+      if (!isNotFound(error)) log.warn('the pod that led before may still have the label of the leader', { error });
+    });
   }
 
   get #pod() {

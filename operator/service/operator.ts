@@ -51,6 +51,8 @@ export class Operator {
   #current: Leadership | undefined;
   #probes: ProbeServer | undefined;
   #server: ApiServer | undefined;
+  /** Whom this operator saw lead last. */
+  #followed: string | undefined;
   #isSynced = false;
   #isStopping = false;
 
@@ -81,7 +83,7 @@ export class Operator {
     });
     this.#telemetry.registry.observe(() => this.#telemetry.cluster.observe(this.#picture()));
     this.#telemetry.observe(() => this.#hosts().values());
-    const identity = `${settings.podName}-${randomBytes(4).toString('hex')}`;
+    const identity = candidateOf(settings.podName);
     const lease = {
       namespace: settings.podNamespace,
       name: settings.leaseName,
@@ -92,7 +94,10 @@ export class Operator {
     this.#elector = new LeaderElector(this.#api, lease, {
       onLead: (epoch, signal) => this.#lead(epoch, signal),
       onLost: (why) => this.#lost(why),
-      onFollow: (leader) => options.log.info('another operator leads', { leader }),
+      onFollow: (leader) => {
+        this.#followed = leader;
+        options.log.info('another operator leads', { leader });
+      },
     });
     this.#leaseWatch = new LeaseWatch(this.#api, lease, () => this.#elector.leaseChanged());
   }
@@ -169,6 +174,7 @@ export class Operator {
       epoch,
       signal,
       isLeading: () => this.#elector.isLeading(),
+      ...(this.#followed !== undefined && { ledBefore: podOf(this.#followed) }),
       newerLeader: (newer) => {
         this.#elector.noteEpoch(newer);
         ended(`an operator of epoch ${newer} leads`);
@@ -218,6 +224,10 @@ export class Operator {
     };
   }
 }
+
+/** A restarted pod is another candidate for the Lease. */
+const candidateOf = (pod: string): string => `${pod}-${randomBytes(4).toString('hex')}`;
+const podOf = (candidate: string): string => candidate.replace(/-[0-9a-f]{8}$/, '');
 
 /** What watches did, for logs and metrics. */
 function watchObserver(log: Log, { cluster }: Telemetry): ReflectorObserver {

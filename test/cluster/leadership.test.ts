@@ -52,13 +52,13 @@ async function start(
   return operator;
 }
 
-async function leads(operator: WholeOperator, name: string): Promise<void> {
-  const isLabelled = async () => {
-    const { body } = await server.ask('GET', `/api/v1/namespaces/fairlead/pods/${name}`);
-    return (body as StoredObject).metadata.labels?.['fairlead.dev/leader'] === 'true';
-  };
-  await eventually(async () => operator.made.isLeading && (await isLabelled()), Boolean, `${name} leads`);
+async function isLabelled(name: string): Promise<boolean> {
+  const { body } = await server.ask('GET', `/api/v1/namespaces/fairlead/pods/${name}`);
+  return (body as StoredObject).metadata.labels?.['fairlead.dev/leader'] === 'true';
 }
+
+const leads = (operator: WholeOperator, name: string): Promise<unknown> =>
+  eventually(async () => operator.made.isLeading && (await isLabelled(name)), Boolean, `${name} leads`);
 
 const authority = async () => {
   const secret = { namespace: 'fairlead', name: 'fairlead-link' };
@@ -168,6 +168,12 @@ describe('two operators', () => {
     );
     expect(first.ended[0]).toContain('the lead was lost');
     await leads(second, 'op-3');
+    // D4: it could not take the label off itself, and runners are not to be sent to it any more.
+    await eventually(
+      () => isLabelled('op-2'),
+      (has) => !has,
+      'the first has lost the label',
+    );
     await eventually(
       () => runner.epochs,
       (seen) => seen.length > 1,
