@@ -134,9 +134,9 @@ function explain(issue: z.core.$ZodIssue, schema: z.ZodType, root: unknown): Fie
         { path, message: notOneOf(issue.values, issue.input), ...(issue.input === undefined && { missing: true }) },
       ];
     case 'too_small':
-      return [{ path, message: `must ${atLeast(issue.origin, Number(issue.minimum))}${instead(issue.input)}` }];
+      return [{ path, message: `must ${atLeast(issue.origin, Number(issue.minimum))}${instead(sized(issue.input))}` }];
     case 'too_big':
-      return [{ path, message: `must ${atMostSo(issue.origin, Number(issue.maximum))}${instead(issue.input)}` }];
+      return [{ path, message: `must ${atMostSo(issue.origin, Number(issue.maximum))}${instead(sized(issue.input))}` }];
     case 'invalid_format':
       return [{ path, message: `${issue.format === 'datetime' ? TIME_WORDS : issue.message}${instead(issue.input)}` }];
     case 'custom':
@@ -221,6 +221,9 @@ const atMostSo = (origin: string, maximum: number): string => {
   if (origin === 'array') return `have at most ${maximum} items`;
   return `be at most ${maximum}`;
 };
+
+/** Of a list its length. */
+const sized = (input: unknown): unknown => (Array.isArray(input) ? input.length : input);
 
 /** `, not "x"`: what stands there, where that is short enough to help. */
 function instead(input: unknown): string {

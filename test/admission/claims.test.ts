@@ -1,6 +1,6 @@
 // What the tree promises, rule by rule (docs/fairness.md). Each test names the rule that it is about.
 import { describe, expect, test } from 'vitest';
-import { auditOf, snapshotOf } from '../../operator/inspection/index.ts';
+import { auditOf, type BranchSnapshot, snapshotOf } from '../../operator/inspection/index.ts';
 import { World } from './world.ts';
 
 describe('A1: a free slot is taken at once', () => {
@@ -93,6 +93,27 @@ describe('A2: a freed slot goes to the branch that holds the fewest, then to the
     expect(world.order().at(-1)).toBe('y1');
     world.end(held);
     expect(world.order().at(-1)).toBe('o1');
+  });
+});
+
+describe('A3: every branch on the path to the pool counts a slot', () => {
+  /** Slots held by the pool and by each branch below it, by name. */
+  const heldIn = (world: World): Record<string, number> => {
+    const heldBelow = ({ name, heldSlots, children }: BranchSnapshot): [string, number][] => [
+      [name, heldSlots],
+      ...children.flatMap(heldBelow),
+    ];
+    return Object.fromEntries(heldBelow(snapshotOf(world.tree).pool));
+  };
+
+  test('when it is taken and when it is returned, and no other branch does', () => {
+    const world = new World({ slots: 4 });
+    const docs = world.source('docs');
+    const run = world.ask(world.update('cycle', world.source('tickets', docs)), 'r');
+    world.askMany(world.update('edit', docs), 'e', 2);
+    expect(heldIn(world)).toEqual({ pool: 3, docs: 3, tickets: 1, cycle: 1, edit: 2 });
+    world.end(run);
+    expect(heldIn(world)).toEqual({ pool: 2, docs: 2, tickets: 0, cycle: 0, edit: 2 });
   });
 });
 
@@ -345,6 +366,22 @@ describe('A9: one execution of a component at a time', () => {
   });
 });
 
+describe('A10: a delete is a run like any other', () => {
+  test('it waits under the same limit, and follows the run that still writes the same component', () => {
+    const world = new World({ slots: 2 });
+    const update = world.update('cycle');
+    const write = world.ask(update, 'write', { component: 'docs/a.md', version: 'v1' });
+    const same = world.ask(update, 'delete what is written', { component: 'docs/a.md' });
+    const other = world.ask(update, 'write another');
+    const late = world.ask(update, 'delete another', { component: 'docs/b.md' });
+    expect([same.state, late.state]).toEqual(['following', 'waiting']);
+    world.end(write);
+    expect([same.state, late.state]).toEqual(['granted', 'waiting']);
+    world.end(other);
+    expect(late.state).toBe('granted');
+  });
+});
+
 describe('A11: weights, costs and limits, off unless somebody sets them', () => {
   test('weights are exact: 3 to 1 of 400 slots is 300 to 100', () => {
     const world = new World({ slots: 400 });
@@ -585,6 +622,20 @@ describe('A12: a run needs a class of runner', () => {
     expect(world.executing()).toHaveLength(4);
     for (const run of runs.slice(0, 3)) world.end(run);
     expect(world.executing()).toHaveLength(1);
+  });
+});
+
+describe('A13: who parks or backs off holds no slot', () => {
+  test('its slot serves another meanwhile, and its next attempt waits like any request', () => {
+    const world = new World({ slots: 1 });
+    const attempt = world.ask(world.update('a'), 'attempt 1', { component: 'docs/a.md' });
+    const other = world.ask(world.update('b'), 'other');
+    world.end(attempt, 'failed');
+    expect(other.state).toBe('granted');
+    const again = world.ask(world.update('a'), 'attempt 2', { component: 'docs/a.md' });
+    expect(again.state).toBe('waiting');
+    world.end(other);
+    expect(again.state).toBe('granted');
   });
 });
 

@@ -12,6 +12,7 @@ const refused = {
     want: /updates\[0\]\.tasks: must be a whole number, not "many"/,
   },
   'no slots': { text: 'slots: 0\nupdates: [{name: a, tasks: 1, each: 1ms}]', want: /^file\.yaml: slots: / },
+  'no updates': { text: 'slots: 1\nupdates: []', want: /^file\.yaml: updates: must have at least 1 item, not 0$/ },
   'a length without a unit': {
     text: 'slots: 1\nupdates: [{name: a, tasks: 1, each: 10}]',
     want: /updates\[0\]\.each: must be text, not 10/,
