@@ -3,6 +3,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { Database } from './support/database.ts';
 import { Gate } from './support/gate.ts';
+import { signal } from './support/node.ts';
 import { usePlace } from './support/place.ts';
 import { kubectl, run } from './support/programs.ts';
 import { useRelease } from './support/release.ts';
@@ -138,13 +139,23 @@ test('the leader of two is deleted during an update: the other leads, and nothin
   expect(asked).toEqual(onceEach('sheet'));
 });
 
-test('the leader of two is killed during an update: the other leads after the lease, and nothing is executed twice', async () => {
+test('the leader of two crashes during an update: one leads again when its lease has run out, and nothing is executed twice', async () => {
   const asked = await duringAnUpdate('stay', async () => {
-    const before = await release.leader();
-    await deletePod(before, '--grace-period=0', '--force');
-    await release.leader(before);
+    const [leader, holder] = await Promise.all([release.leader(), release.holder()]);
+    await signal(leader, 'KILL');
+    await release.holder(holder);
   });
   expect(asked).toEqual(onceEach('stay'));
+});
+
+test('the leader of two stalls beyond its lease: the other leads, and what the first one wakes with executes nothing twice', async () => {
+  const asked = await duringAnUpdate('shroud', async () => {
+    const [leader, holder] = await Promise.all([release.leader(), release.holder()]);
+    await signal(leader, 'STOP');
+    await release.holder(holder);
+    await signal(leader, 'CONT');
+  });
+  expect(asked).toEqual(onceEach('shroud'));
 });
 
 test('an upgrade to another image during an update replaces operators, and runners one by one', async () => {
@@ -174,7 +185,7 @@ const imagesOf = (spec: Seen['spec']): readonly string[] =>
   ((spec?.containers ?? []) as readonly { readonly image: string }[]).map(({ image }) => image);
 
 test('no fault lost or repeated a row, and the status counts all items once a cycle has listed since the last fault', async () => {
-  const pages = 40 + 1 + 11 * PAGES;
+  const pages = 40 + 1 + 12 * PAGES;
   expect(await database.ask('select count(*) from chunks')).toEqual([`${pages}`]);
   const where = { kind: 'livesources', name: 'docs' } as const;
   // An operator that took a cycle over knows its part of the counts; they are right again with the next cycle (H3 of operator/host).

@@ -69,6 +69,17 @@ export class Release {
     return pods.find(isNew)!;
   }
 
+  /** Who holds the lease, once it is another one than `before`. A lease that was given back is held by nobody. */
+  async holder(before?: string): Promise<string> {
+    const holderOf = ([lease]: readonly Seen[]): string => String(lease?.spec?.holderIdentity ?? '');
+    const leases = await until(
+      { kind: 'leases', namespace: this.namespace, name: this.name },
+      (all) => !['', before].includes(holderOf(all)),
+      before === undefined ? 'the lease is held' : 'another one holds the lease',
+    );
+    return holderOf(leases);
+  }
+
   #helm(verb: 'install' | 'upgrade', ...more: string[]): Promise<string> {
     const args = [verb, this.name, 'charts/fairlead', '-n', this.namespace, ...UNTIL_READY, ...flagsOf(this.#values)];
     return run('helm', [...args, ...more], { withinMs: HELM_MS });

@@ -21,6 +21,11 @@ export class Repository {
     await this.#shell(`cd /git/docs; ${pages}; git add .; git commit -qm ${word}`);
   }
 
+  /** Commits another word in place of the one that the pages of a commit say. */
+  async replace(word: string, by: string): Promise<void> {
+    await this.#shell(`cd /git/docs; sed -i 's/${word}/${by}/' pages/${word}-*.md; git commit -qam ${by}`);
+  }
+
   #shell(script: string): Promise<string> {
     return this.#place.kubectl('exec', 'deployment/git', '--', 'sh', '-ec', script);
   }

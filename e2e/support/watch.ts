@@ -15,6 +15,7 @@ export interface Seen {
   readonly spec?: Readonly<Record<string, unknown>>;
   readonly status?: {
     readonly phase?: string;
+    readonly containerStatuses?: readonly ContainerSeen[];
     readonly conditions?: readonly Condition[];
     readonly observedGeneration?: number;
     readonly items?: { readonly done?: number; readonly failed?: number; readonly total?: number };
@@ -22,6 +23,13 @@ export interface Seen {
     readonly updates?: readonly UpdateSeen[];
     readonly [other: string]: unknown;
   };
+}
+
+export interface ContainerSeen {
+  readonly name: string;
+  readonly containerID?: string;
+  readonly restartCount: number;
+  readonly lastState?: { readonly terminated?: { readonly reason?: string; readonly exitCode: number } };
 }
 
 export interface Condition {
@@ -43,6 +51,7 @@ const ROOTS = {
   pods: '/api/v1',
   nodes: '/api/v1',
   deployments: '/apis/apps/v1',
+  leases: '/apis/coordination.k8s.io/v1',
   pipelines: '/apis/fairlead.dev/v1alpha1',
   livesources: '/apis/fairlead.dev/v1alpha1',
 } as const;
