@@ -3,7 +3,7 @@
 import type { Run } from '../operator/admission/index.ts';
 import { type Result, result } from './report.ts';
 import { Forest, SLOTS, type Variant } from './tree/forest.ts';
-import { type LinearBranch, LinearTree } from './tree/linear.ts';
+import { type LinearBranch, type LinearRun, LinearTree } from './tree/linear.ts';
 
 const BATCH = 256;
 const BATCHES = 2_000;
@@ -59,11 +59,11 @@ function linearPairsPerSecond(waiting: number): number {
     const picks = Array.from({ length: BATCH }, () => chance.below(SLOTS));
     const beginMs = performance.now();
     for (const pick of picks) {
-      tree.release(flight[pick] as LinearBranch);
+      tree.release(flight[pick] as LinearRun);
       flight[pick] = tree.grant();
     }
     batches.push((performance.now() - beginMs) / BATCH);
-    for (const pick of picks) tree.wait(flight[pick] as LinearBranch);
+    for (const pick of picks) tree.wait((flight[pick] as LinearRun).update);
   }
   return 1_000 / at(sort(batches), 0.5);
 }

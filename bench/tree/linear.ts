@@ -6,9 +6,15 @@ export interface LinearBranch {
   held: number;
   waiting: number;
   since: number;
-  /** Arrival numbers of runs that wait; `first` is the oldest one's index. */
-  readonly runs: number[];
+  /** In order of arrival; `first` is the index of the oldest that waits. */
+  readonly runs: LinearRun[];
   first: number;
+}
+
+/** What is granted and given back. */
+export interface LinearRun {
+  readonly number: number;
+  readonly update: LinearBranch;
 }
 
 export class LinearTree {
@@ -23,13 +29,12 @@ export class LinearTree {
 
   wait(update: LinearBranch): void {
     this.#sequence++;
-    update.runs.push(this.#sequence);
+    update.runs.push({ number: this.#sequence, update });
     for (let at: LinearBranch | undefined = update; at; at = at.parent)
       if (at.waiting++ === 0) at.since = this.#sequence;
   }
 
-  /** Grants the next run and answers its update. */
-  grant(): LinearBranch {
+  grant(): LinearRun {
     let branch = this.pool;
     while (branch.children.length > 0) {
       let best: LinearBranch | undefined;
@@ -39,15 +44,15 @@ export class LinearTree {
       }
       branch = best as LinearBranch;
     }
-    branch.first++;
+    const run = branch.runs[branch.first++] as LinearRun;
     for (let at: LinearBranch | undefined = branch; at; at = at.parent) {
       at.waiting--;
       at.held++;
     }
-    return branch;
+    return run;
   }
 
-  release(update: LinearBranch): void {
+  release({ update }: LinearRun): void {
     for (let at: LinearBranch | undefined = update; at; at = at.parent) at.held--;
   }
 }

@@ -192,7 +192,7 @@ export class AdmissionTree {
       if (stopper !== undefined) this.#closings.close(stopper, run);
       else {
         // The loan preferred (A7). With no slot free, who takes the place of another takes that one's loan (M3).
-        this.#start(run, run.idleLoan ?? (this.#isSlotFree ? undefined : next.idleLoan));
+        this.#start(run, run.idleLoan ?? (this.#isSlotFree() ? undefined : next.idleLoan));
         granted.push(run);
       }
     }
@@ -207,14 +207,15 @@ export class AdmissionTree {
     if (this.#rooms.executing >= this.#slots) return undefined;
     for (const { number } of this.#rooms.all) {
       const hasRoom = this.#rooms.hasRoom(number);
-      this.#isOpen[2 * number] = hasRoom && this.#isSlotFree;
+      this.#isOpen[2 * number] = hasRoom && this.#isSlotFree();
       this.#isOpen[2 * number + 1] = hasRoom;
     }
     this.#closings.openWithoutRoom(this.#rooms);
     return this.#pool.first(this.#isOpen);
   }
 
-  get #isSlotFree(): boolean {
+  /** No accessor: the engine reads private ones by a call into its runtime, at each decision. */
+  #isSlotFree(): boolean {
     return this.#pool.heldSlots < this.#slots;
   }
 
