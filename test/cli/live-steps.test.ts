@@ -3,6 +3,7 @@ import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test, vi } from 'vitest';
+import type { RunningCommand } from '../support/command.ts';
 import { eventually } from '../support/eventually.ts';
 import { Workspace } from './workspace.ts';
 
@@ -33,19 +34,22 @@ test('berths follow their list while the process stays, go on after a restart, a
     await running.sees(/boards: Succeeded/);
     return running;
   };
+  const stop = async (running: RunningCommand) => {
+    running.process.kill('SIGTERM');
+    const { code, stderr } = await running.done;
+    expect(code, stderr).toBe(0);
+  };
 
   const first = await start();
   await became(['2 berths are free', 'north 1: free', 'north 2: the ketch Marlin', 'south 1: free']);
   space.write('boards/berths.csv', 'north 1,the yawl Tern\nsouth 1,free\n');
   await became(['2 berths are free', 'north 1: the yawl Tern', 'south 1: free']);
-  first.process.kill('SIGTERM');
-  expect((await first.done).code).toBe(0);
+  await stop(first);
 
   space.write('boards/berths.csv', 'west 1,free\n');
   const second = await start();
   await became(['1 berths are free', 'west 1: free']);
   space.remove('boards/harbour.json');
   await became([]);
-  second.process.kill('SIGTERM');
-  expect((await second.done).code).toBe(0);
+  await stop(second);
 });
