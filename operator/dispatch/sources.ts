@@ -1,5 +1,6 @@
 // Live sources while they are open: LiveSources by name, and those that components mounted.
-//   D8. Closing a source ends its watcher, the live sources that its components mounted, and its updates; its branch closes when the last of them is over.
+//   D8. Closing a source ends its watcher, the live sources that its components mounted, and the updates of all these; its branch closes when the
+//       last of them is over.
 import { childPath, type MountRequest, type RunOrder, type SourceChange } from '../../runner/protocol/index.ts';
 import type { AdmissionTree } from '../admission/index.ts';
 import type { Clock } from '../clock.ts';
@@ -62,8 +63,14 @@ export class Sources {
     source.isClosing = true;
     if (source.watcher !== undefined) watchers.stop(source.watcher, why);
     watchers.stopBelow(source.path, why);
-    for (const update of [...source.updates]) cancel(update, why);
+    for (const { updates } of [source, ...this.#below(source)]) for (const update of [...updates]) cancel(update, why);
     this.#closeIfEmpty(source);
+  }
+
+  /** Live sources that components of its updates mounted, directly or through others. */
+  #below(source: OpenSource): OpenSource[] {
+    const direct = [...this.#mounted].filter(({ above }) => above === source);
+    return direct.flatMap((one) => [one, ...this.#below(one)]);
   }
 
   /** Puts the source's watcher onto a runner, and keeps it there. */
@@ -156,11 +163,12 @@ export class Sources {
   }
 
   #closeIfEmpty(source: OpenSource): void {
-    if (!source.isClosing || source.updates.size > 0) return;
+    if (!source.isClosing || source.updates.size > 0 || this.#below(source).length > 0) return;
     source.isClosing = false;
     this.#mounted.delete(source);
     const { tree, runs, cards } = this.#options;
     cards.setWeight(source, 1);
     runs.start(tree.remove(source.branch).granted);
+    if (source.above !== undefined) this.#closeIfEmpty(source.above);
   }
 }

@@ -157,6 +157,26 @@ test('D8: closing a source stops the live sources that its components mounted', 
   expect(runner.cancels.get(watcher)).toBe('deleted');
 });
 
+test('D8: closing a source ends what live sources below it have waiting, and its branch goes after theirs', () => {
+  const world = new World({ slotsMax: 1 });
+  const { runner } = world.runner('a', 1);
+  world.dispatcher.openSource({ name: 'docs' });
+  world.update({ source: 'docs' });
+  world.do(() => runner.mount('docs', { path: 'docs/a/live', kind: 'watch', mount: 1 }));
+  world.do(() => runner.exit('docs'));
+  const other = world.update();
+  world.do(() => runner.mount('docs/a/live', { path: 'docs/a/live/x', mount: 1 }));
+  world.do(() => world.dispatcher.closeSource('docs', 'deleted'));
+  const open = world.dispatcher.findRuns(() => true, 9).map(({ path }) => path);
+  expect(open, 'what waits ends at once').toEqual(expect.not.arrayContaining(['docs/a/live/x']));
+  world.do(() => runner.exit('docs/a/live', { kind: 'cancelled', why: 'deleted' }));
+  world.dispatcher.audit();
+  for (const name of [...world.dispatcher.updates.keys()]) world.dispatcher.cancelUpdate(name, 'the end');
+  expect([...world.dispatcher.updates.keys()]).toEqual([other]);
+  const branches = world.dispatcher.snapshot().pool.children.map(({ name }) => name);
+  expect(branches, 'no branch of it stays').toEqual([other]);
+});
+
 test('V4: removing a component waits for the live sources below it to stop', () => {
   const world = new World();
   const { runner } = world.runner('a');
