@@ -54,8 +54,8 @@ export class OperatorProcess {
       api: 'off',
     };
     const args = Object.entries(flags).flatMap(([name, value]) => [`--${name}`, value]);
-    // With the options that the image sets (Dockerfile).
-    const options = ['--enable-source-maps', '--max-semi-space-size=16'];
+    // With the options that the chart sets (charts/fairlead/templates/deployment.yaml).
+    const options = ['--enable-source-maps', '--max-semi-space-size=8'];
     const child = spawn(process.execPath, [...options, join(folder, 'dist', 'main.js'), 'operator', ...args], {
       stdio: ['ignore', 2, 'inherit'], // what it says is no result of the bench
       env: {
