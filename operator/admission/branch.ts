@@ -6,7 +6,7 @@
 import { Lane } from './lane.ts';
 import type { Loan } from './loan.ts';
 import { fifo, type ServingRule } from './rules.ts';
-import { type Load, type RunEntry, RunList } from './run.ts';
+import { type RunEntry, RunList } from './run.ts';
 import type { Branch, Limits } from './types.ts';
 
 export class BranchEntry implements Branch {
@@ -59,6 +59,11 @@ export class BranchEntry implements Branch {
     loan?.branches.add(this);
   }
 
+  /** The loan that its own runs could start on now. */
+  get idleLoan(): Loan | undefined {
+    return this.loan?.borrower === undefined ? this.loan : undefined;
+  }
+
   get isBrood(): boolean {
     return this.parent?.kind === 'update';
   }
@@ -87,13 +92,6 @@ export class BranchEntry implements Branch {
       if (first === undefined || this.rule.compare(lane, first) < 0) first = lane;
     }
     return this.kind === 'update' ? first?.first : first?.branch.first(isOpen);
-  }
-
-  countLoad(load: Load, runs: number, loaded: number): void {
-    this.rows += runs * load.rows;
-    this.bytes += runs * load.bytes;
-    this.milliCards += runs * load.milliCards;
-    this.loaded += loaded;
   }
 
   /** Lets in nobody but this run, and not even that before something in flight changes (M2, M3); undefined: everybody. */

@@ -1,6 +1,6 @@
 // What callers may pass. Messages are for developers of the rooms around: users' fields are checked where objects are read.
 import { BranchEntry } from './branch.ts';
-import { type Load, NO_LOAD, RunEntry } from './run.ts';
+import { type Load, RunEntry } from './run.ts';
 import type { Branch, Limits, RequestOptions, Run } from './types.ts';
 
 /** Stops a call that makes no sense before it changes anything: a wrong count would be a silent unfairness for ever. */
@@ -20,16 +20,16 @@ export const checkedSlots = (slots: number): number => whole('slots', slots, 1, 
 export const checkedWeight = (weight: number): number => whole('a weight', weight, 1, 1_000);
 
 /** Undefined where nothing is bounded. */
-export function checkedLimits({ rows, bytes }: Limits): Limits | undefined {
-  if (rows !== undefined) whole('a limit on rows', rows, 1);
-  if (bytes !== undefined) whole('a limit on bytes', bytes, 1);
-  if (rows === undefined && bytes === undefined) return undefined;
-  return { ...(rows !== undefined && { rows }), ...(bytes !== undefined && { bytes }) };
+export function checkedLimits(limits: Limits): Limits | undefined {
+  const bounds = Object.entries(limits).filter(([, bound]) => bound !== undefined);
+  for (const [what, bound] of bounds) whole(`a limit on ${what}`, bound, 1);
+  return bounds.length === 0 ? undefined : Object.fromEntries(bounds);
 }
 
-export function checkedLoad({ rows = 0, bytes = 0, milliCards = 0 }: RequestOptions): Load {
-  if (rows === 0 && bytes === 0 && milliCards === 0) return NO_LOAD;
-  const load = { rows, bytes, milliCards };
+/** Undefined where nothing is declared. */
+export function checkedLoad({ rows = 0, bytes = 0, milliCards = 0 }: RequestOptions): Load | undefined {
+  if (rows === 0 && bytes === 0 && milliCards === 0) return undefined;
+  const load = { rows, bytes, milliCards, loaded: 1 };
   for (const [what, amount] of Object.entries(load)) whole(`${what} of a run`, amount, 0);
   return load;
 }

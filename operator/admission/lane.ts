@@ -6,7 +6,7 @@
 //   N2. The lanes in a lane form a binary heap by the rule, on keys that only `settle` writes. Each knows its place, so that a change costs
 //       the logarithm of the branches.
 import type { BranchEntry } from './branch.ts';
-import type { Contender, ServingRule } from './rules.ts';
+import type { Contender } from './rules.ts';
 import { type RunEntry, RunList } from './run.ts';
 
 export class Lane implements Contender {
@@ -15,24 +15,25 @@ export class Lane implements Contender {
   held = 0;
   since = 0;
   weight = 1;
+  servedAt = 0;
   /** Lanes of the children that offer somebody. */
   readonly items: Lane[] = [];
+  readonly name: string;
   readonly branch: BranchEntry;
   /** Twice the number of the class; one more for loans. */
   readonly need: number;
-  readonly rule: ServingRule | undefined;
-  /** The lane of the branch above for the same need; undefined at the pool. */
-  readonly above: Lane | undefined;
   /** Another lane of the same branch. */
   readonly next: Lane | undefined;
+  /** The lane of the branch above for the same need; undefined at the pool. */
+  readonly above: Lane | undefined;
   /** Runs of the branch itself; the lane for loans offers those of its class. */
   readonly queue: RunList;
 
   constructor(branch: BranchEntry, need: number) {
+    this.name = branch.name;
     this.branch = branch;
     this.need = need;
     this.queue = this.isLoan ? branch.laneFor(need - 1).queue : new RunList();
-    this.rule = branch.parent?.rule;
     this.above = branch.parent?.laneFor(need);
     this.next = branch.lane;
     branch.lane = this;
@@ -42,17 +43,14 @@ export class Lane implements Contender {
     return (this.need & 1) === 1;
   }
 
-  get name(): string {
-    return this.branch.name;
-  }
-
-  get servedAt(): number {
-    return this.branch.servedAt;
+  /** The run of the branch itself that is to be served first by this need. */
+  get own(): RunEntry | undefined {
+    return this.isLoan && !this.branch.idleLoan ? undefined : this.queue.first;
   }
 
   /** The run to be served first by this need. */
   get first(): RunEntry | undefined {
-    const own = this.isLoan && !this.branch.loan?.isIdle ? undefined : this.queue.first;
+    const { own } = this;
     const below = this.items[0]?.first;
     return own !== undefined && (below === undefined || own.number < below.number) ? own : below;
   }
@@ -64,13 +62,13 @@ export class Lane implements Contender {
   /** A branch at its share of slots still offers those who need none of the pool. */
   get isOffering(): boolean {
     const { isStopped, heldSlots, slotsMax } = this.branch;
-    if (isStopped || (heldSlots >= slotsMax && !this.isLoan)) return false;
-    return this.items.length > 0 || this.first !== undefined;
+    const isOpen = !isStopped && (heldSlots < slotsMax || this.isLoan);
+    return isOpen && (this.own !== undefined || this.items.length > 0);
   }
 
   /** A2. */
   isBefore(other: Lane): boolean {
-    return this.rule!.compare(this, other) < 0;
+    return this.branch.parent!.rule.compare(this, other) < 0;
   }
 
   /** With all lanes above it for the same need. */
@@ -85,6 +83,7 @@ export class Lane implements Contender {
     this.held = branch.held;
     this.since = branch.since;
     this.weight = branch.weight;
+    this.servedAt = branch.servedAt;
     if (above === undefined) return;
     const { items } = above;
     if (this.isOffering) this.#move(items, pos < 0 ? items.push(this) - 1 : pos, holdsLess);

@@ -9,19 +9,18 @@
 //       class has room: else the others are served as if it did not wait (A12).
 //   M4. Two closed branches never wait for each other: a run closes one at a time, and whichever closes opens those below it.
 import type { BranchEntry } from './branch.ts';
-import type { Rooms } from './rooms.ts';
-import { type Load, NO_LOAD, type RunEntry } from './run.ts';
+import type { Load, RunEntry } from './run.ts';
+
+const LIMITED = ['rows', 'bytes'] as const;
 
 /** M1: the innermost branch on the run's path whose limits it does not pass. */
 export function stopperOf({ load, branch }: RunEntry): BranchEntry | undefined {
-  return load === NO_LOAD ? undefined : pathOf(branch).find((above) => !isPassing(load, above));
+  return load && pathOf(branch).find((above) => above.loaded > 0 && LIMITED.some((what) => isOver(what, load, above)));
 }
 
-function isPassing(load: Load, { limits, loaded, rows, bytes }: BranchEntry): boolean {
-  if (limits === undefined || loaded === 0) return true;
-  const fits = (declared: number, inFlight: number, limit = Number.POSITIVE_INFINITY): boolean =>
-    declared === 0 || inFlight + declared <= limit;
-  return fits(load.rows, rows, limits.rows) && fits(load.bytes, bytes, limits.bytes);
+function isOver(what: (typeof LIMITED)[number], load: Load, branch: BranchEntry): boolean {
+  const limit = branch.limits?.[what] ?? Number.POSITIVE_INFINITY;
+  return load[what] > 0 && branch[what] + load[what] > limit;
 }
 
 /** The branch and all above it. */
@@ -35,19 +34,9 @@ export class Closings {
 
   /** M2, M4. */
   close(branch: BranchEntry, run: RunEntry): void {
-    this.#open((other) => other.closedFor === run || pathOf(other).includes(branch));
+    this.open((other, below) => other === run || pathOf(below).includes(branch));
     this.#closed.add(branch);
     branch.closeFor(run);
-  }
-
-  /** The run has started, or waits no more. */
-  openFor(run: RunEntry): void {
-    this.#open(({ closedFor }) => closedFor === run);
-  }
-
-  /** M3. */
-  openWithoutRoom(rooms: Rooms): void {
-    this.#open(({ closedFor }) => !rooms.hasRoom(closedFor!.room.number));
   }
 
   /** M3: the branch on the run's path that starts only the run that it is closed for. */
@@ -55,9 +44,10 @@ export class Closings {
     return this.#closed.size === 0 ? undefined : pathOf(branch).find(({ closedFor }) => closedFor !== undefined);
   }
 
-  #open(which: (branch: BranchEntry) => boolean): void {
+  /** For a run that has started or waits no more, or whose class has no room (M3). */
+  open(which: (run: RunEntry, branch: BranchEntry) => boolean): void {
     for (const branch of this.#closed) {
-      if (!which(branch)) continue;
+      if (!which(branch.closedFor!, branch)) continue;
       this.#closed.delete(branch);
       branch.closeFor(undefined);
     }

@@ -12,11 +12,10 @@ export interface Room {
 }
 
 export class Rooms {
-  /** Few, in the order in which they were first named; number 0 is "any". */
-  readonly all: Room[] = [{ number: 0, name: undefined, size: 0, used: 0 }];
+  /** Few, in the order in which they were first named. Number 0 is "any": without bounds until a class is sized, then without room of its own. */
+  readonly all: Room[] = [{ number: 0, name: undefined, size: Number.POSITIVE_INFINITY, used: 0 }];
   /** Runs that execute. */
   executing = 0;
-  #isSized = false;
 
   /** A class that nobody sized has no room: its runs wait and show why. */
   named(name: string | undefined): Room {
@@ -28,12 +27,11 @@ export class Rooms {
 
   resize(name: string, size: number): void {
     this.named(name).size = whole(`room of class ${name}`, size, 0);
-    this.#isSized = true;
+    this.all[0]!.size = 0;
   }
 
   /** For a run of the class with this number. */
   hasRoom(number: number): boolean {
-    if (number === 0 && !this.#isSized) return true;
     const { used, size } = this.choose(this.all[number]!);
     return used < size;
   }
@@ -41,7 +39,7 @@ export class Rooms {
   /** Whose room a run takes: its class's; for "any" the one with the most, the first named among equals. Until one is sized, nobody's. */
   choose(room: Room): Room {
     let best = room;
-    if (room.number === 0 && this.#isSized)
+    if (room.number === 0)
       for (const other of this.all) if (other.size - other.used > best.size - best.used) best = other;
     return best;
   }

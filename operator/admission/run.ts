@@ -7,11 +7,9 @@ import type { Loan } from './loan.ts';
 import type { Room } from './rooms.ts';
 import type { RequestOptions, Run, RunState } from './types.ts';
 
-/** What a run declared (A11). */
-export type Load = Readonly<Record<'rows' | 'bytes' | 'milliCards', number>>;
-
-/** Shared by all runs that declare nothing. */
-export const NO_LOAD: Load = { rows: 0, bytes: 0, milliCards: 0 };
+/** What a run in flight adds to the counts of its branches: what it declared (A11), and that it did, until it mounts others (M1). */
+export const LOADS = ['rows', 'bytes', 'milliCards', 'loaded'] as const;
+export type Load = Readonly<Record<(typeof LOADS)[number], number>>;
 
 export class RunEntry implements Run {
   /** Written by the tree's `#become`; `ended` also before it stands anywhere. */
@@ -28,12 +26,19 @@ export class RunEntry implements Run {
   readonly number: number;
   /** The lane that it waits in: of its branch and its class. */
   readonly lane: Lane;
-  readonly load: Load;
+  /** Undefined: it declared nothing. */
+  load: Load | undefined;
   readonly component: string | undefined;
   readonly version: string | undefined;
   readonly of: unknown;
 
-  constructor(number: number, lane: Lane, room: Room, load: Load, { component, version, of }: RequestOptions) {
+  constructor(
+    number: number,
+    lane: Lane,
+    room: Room,
+    load: Load | undefined,
+    { component, version, of }: RequestOptions,
+  ) {
     this.number = number;
     this.lane = lane;
     this.room = room;
@@ -52,12 +57,6 @@ export class RunEntry implements Run {
     return this.branch.isBrood ? this.branch.parent! : this.branch;
   }
 
-  /** The loan that it could start on now. */
-  get idleLoan(): Loan | undefined {
-    const { loan } = this.branch;
-    return loan?.isIdle ? loan : undefined;
-  }
-
   get runnerClass(): string | undefined {
     return this.room.name;
   }
@@ -65,43 +64,34 @@ export class RunEntry implements Run {
   get loanOf(): Run | undefined {
     return this.borrowed?.lender;
   }
-
-  get borrower(): Run | undefined {
-    return this.loan?.borrower;
-  }
 }
 
-/** Runs linked through themselves. */
+/** Runs in order of arrival, linked through themselves. */
 export class RunList {
   first: RunEntry | undefined = undefined;
   last: RunEntry | undefined = undefined;
 
-  /** At the end, or before another run of the list. */
-  add(run: RunEntry, next?: RunEntry): void {
-    const prev = next === undefined ? this.last : next.prev;
-    run.prev = prev;
-    run.next = next;
-    if (prev === undefined) this.first = run;
-    else prev.next = run;
-    if (next === undefined) this.last = run;
-    else next.prev = run;
-  }
-
-  /** In order of arrival: at the end, but for followers that come back (A9), which walk past those that are older. */
-  insert(run: RunEntry): void {
+  /** At the end, but for followers that come back (A9), which walk past those that are older. */
+  add(run: RunEntry): void {
     let next = this.last !== undefined && this.last.number > run.number ? this.first : undefined;
     while (next !== undefined && next.number < run.number) next = next.next;
-    this.add(run, next);
+    this.#link(next === undefined ? this.last : next.prev, run);
+    this.#link(run, next);
   }
 
   remove({ prev, next }: RunEntry): void {
-    if (prev === undefined) this.first = next;
-    else prev.next = next;
-    if (next === undefined) this.last = prev;
-    else next.prev = prev;
+    this.#link(prev, next);
   }
 
   *[Symbol.iterator](): Generator<RunEntry> {
     for (let run = this.first; run !== undefined; run = run.next) yield run;
+  }
+
+  /** Neighbours from now on; undefined: the end of the list. */
+  #link(prev: RunEntry | undefined, next: RunEntry | undefined): void {
+    if (prev === undefined) this.first = next;
+    else prev.next = next;
+    if (next === undefined) this.last = prev;
+    else next.prev = prev;
   }
 }

@@ -16,7 +16,7 @@ import { Closings, stopperOf } from './limits.ts';
 import { Loan } from './loan.ts';
 import { Rooms } from './rooms.ts';
 import { fewestHeldFirst, type ServingRule } from './rules.ts';
-import { NO_LOAD, RunEntry } from './run.ts';
+import { LOADS, type Load, RunEntry } from './run.ts';
 import type * as Said from './types.ts';
 import type { Branch, Limits, RequestOptions, Run, RunState, TreeOptions } from './types.ts';
 
@@ -145,7 +145,7 @@ export class AdmissionTree {
   adopt(update: Branch, options: RequestOptions = {}): Run {
     const run = this.#newRun(entryOf(update), options);
     this.#become(run, 'waiting');
-    this.#start(run, run.idleLoan);
+    this.#start(run, run.branch.idleLoan);
     return run;
   }
 
@@ -192,7 +192,8 @@ export class AdmissionTree {
       if (stopper !== undefined) this.#closings.close(stopper, run);
       else {
         // The loan preferred (A7). With no slot free, who takes the place of another takes that one's loan (M3).
-        this.#start(run, run.idleLoan ?? (this.#isSlotFree() ? undefined : next.idleLoan));
+        const isSlotFree = this.#pool.heldSlots < this.#slots;
+        this.#start(run, run.branch.idleLoan ?? (isSlotFree ? undefined : next.branch.idleLoan));
         granted.push(run);
       }
     }
@@ -205,18 +206,14 @@ export class AdmissionTree {
    */
   #first(): RunEntry | undefined {
     if (this.#rooms.executing >= this.#slots) return undefined;
+    const isSlotFree = this.#pool.heldSlots < this.#slots;
     for (const { number } of this.#rooms.all) {
       const hasRoom = this.#rooms.hasRoom(number);
-      this.#isOpen[2 * number] = hasRoom && this.#isSlotFree();
+      this.#isOpen[2 * number] = hasRoom && isSlotFree;
       this.#isOpen[2 * number + 1] = hasRoom;
     }
-    this.#closings.openWithoutRoom(this.#rooms);
+    this.#closings.open(({ room }) => !this.#rooms.hasRoom(room.number));
     return this.#pool.first(this.#isOpen);
-  }
-
-  /** No accessor: the engine reads private ones by a call into its runtime, at each decision. */
-  #isSlotFree(): boolean {
-    return this.#pool.heldSlots < this.#slots;
   }
 
   /** The one place where a run gets a slot: that of the loan, else one of the pool's. */
@@ -225,8 +222,8 @@ export class AdmissionTree {
     run.room = this.#rooms.choose(run.room);
     this.#rooms.execute(run, true);
     this.#sequence++;
-    this.#become(run, 'granted', loan === undefined ? 1 : 0);
-    if (loan !== undefined) this.#lend(loan, run);
+    this.#become(run, 'granted');
+    loan?.pass(run);
     for (const twin of this.#twinsOf(run)) if (twin.state === 'waiting') this.#become(twin, 'following');
   }
 
@@ -235,18 +232,18 @@ export class AdmissionTree {
     const { loan, borrowed, branch } = run;
     const heir = loan?.borrower;
     this.#rooms.execute(run, false);
-    this.#become(run, 'ended', borrowed === undefined ? -1 : 0);
+    this.#become(run, 'ended');
     run.borrowed = undefined;
     if (heir !== undefined) {
       heir.borrowed = borrowed;
       if (borrowed === undefined) this.#recount(heir.branch, 0, 1);
     }
-    if (borrowed !== undefined) this.#lend(borrowed, heir);
+    borrowed?.pass(heir);
     if (loan !== undefined) {
       loan.close();
       this.#prune(loan.brood);
     }
-    this.#pend(branch.loan, -1);
+    branch.loan?.count(-1);
   }
 
   /** The run, if it is in flight. */
@@ -261,23 +258,11 @@ export class AdmissionTree {
   #loanOf(lender: Run): Loan {
     const run = this.#granted(lender, 'it has no slot to lend');
     if (run.loan !== undefined) return run.loan;
-    run.loan = new Loan(run, ++this.#branches, this.#rule);
-    this.#recount(run.branch, 0, 0, run.load, 0, -1);
+    run.loan = new Loan(run, ++this.#branches, this.#rule, this.#rooms);
+    if (run.load === undefined) return run.loan;
+    this.#recount(run.branch, 0, 0, UNLOADED, 1);
+    run.load = { ...run.load, loaded: 0 };
     return run.loan;
-  }
-
-  /** L2: a child was asked for, or is over. */
-  #pend(loan: Loan | undefined, change: 1 | -1): void {
-    if (loan === undefined) return;
-    loan.pending += change;
-    this.#rooms.execute(loan.lender, !loan.isWaiting);
-  }
-
-  /** L3: to the borrower, or back to the lender, whose children are offered it then. */
-  #lend(loan: Loan, borrower: RunEntry | undefined): void {
-    loan.borrower = borrower;
-    loan.settle();
-    this.#rooms.execute(loan.lender, !loan.isWaiting);
   }
 
   // ---- waiting ----------------------------------------------------------------------------------------------------
@@ -292,28 +277,27 @@ export class AdmissionTree {
     const room = this.#rooms.named(options.runnerClass);
     if (branch.loan) branch.laneFor(2 * room.number + 1);
     const run = new RunEntry(++this.#sequence, branch.laneFor(2 * room.number), room, load, options);
-    this.#pend(branch.loan, 1);
+    branch.loan?.count(1);
     if (run.component !== undefined) this.#twins.set(run.component, [...this.#twinsOf(run), run]);
     return run;
   }
 
   /** The one place where a run changes its state, and with it the list that it stands in and what its branches count (A3). */
-  #become(run: RunEntry, state: RunState, slots = 0): void {
-    const { branch, lane, load, loan, state: before } = run;
+  #become(run: RunEntry, state: RunState): void {
+    const { branch, lane, load, state: before } = run;
     const waits = Number(state === 'waiting') - Number(before === 'waiting');
     const runs = Number(state === 'granted') - Number(before === 'granted');
     if (before !== 'ended') (before === 'waiting' ? lane.queue : branch.others).remove(run);
     run.state = state;
-    if (state === 'waiting') lane.queue.insert(run);
-    else if (state !== 'ended') branch.others.add(run);
-    if (waits !== 0 || runs !== 0) this.#recount(branch, waits, slots, load, runs, loan === undefined ? runs : 0);
-    if (waits < 0) this.#closings.openFor(run);
+    if (state !== 'ended') (state === 'waiting' ? lane.queue : branch.others).add(run);
+    if (waits !== 0 || runs !== 0) this.#recount(branch, waits, run.borrowed === undefined ? runs : 0, load, runs);
+    if (waits < 0) this.#closings.open((other) => other === run);
   }
 
   #withdraw(run: RunEntry): void {
     this.#become(run, 'ended');
     this.#forget(run);
-    this.#pend(run.branch.loan, -1);
+    run.branch.loan?.count(-1);
     this.#prune(run.branch);
   }
 
@@ -357,14 +341,14 @@ export class AdmissionTree {
    * A3: the one writer of counts, for a branch and all above it; keeps the order of waiting in step with them. Unless somebody merely began to
    * wait, a run that a limit stopped is tried again.
    */
-  #recount(from: BranchEntry, waiting: number, slots: number, load = NO_LOAD, runs = 0, loaded = 0): void {
+  #recount(from: BranchEntry, waiting: number, slots: number, load?: Load, runs = 0): void {
     for (let branch: BranchEntry | undefined = from; branch !== undefined; branch = branch.parent) {
       if (waiting > 0 && branch.waiting === 0) branch.since = this.#sequence;
       if (waiting <= 0) branch.isStopped = false;
       if (slots > 0) branch.servedAt = this.#sequence;
       branch.waiting += waiting;
       branch.heldSlots += slots;
-      if (load !== NO_LOAD) branch.countLoad(load, runs, loaded);
+      if (load !== undefined) for (const what of LOADS) branch[what] += runs * load[what];
       branch.held = this.#cost === 'slots' ? branch.heldSlots : this.#costOf(branch);
       for (let lane = branch.lane; lane !== undefined; lane = lane.next) lane.settle();
     }
@@ -397,3 +381,5 @@ export class AdmissionTree {
 }
 
 const NOBODY: readonly never[] = Object.freeze([]);
+/** What a run takes off the counts that mounts its first child (M1). */
+const UNLOADED: Load = { rows: 0, bytes: 0, milliCards: 0, loaded: -1 };

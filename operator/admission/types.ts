@@ -68,8 +68,6 @@ export interface Run {
   readonly runnerClass: string | undefined;
   /** Run whose slot it uses; absent when the slot is its own (A7). */
   readonly loanOf: Run | undefined;
-  /** Child that uses its slot now (A7). */
-  readonly borrower: Run | undefined;
   /** In flight and not waiting for children (A4, A12). */
   readonly isExecuting: boolean;
 }

@@ -31,7 +31,8 @@ function faultsOfCounts(branch: BranchInside): string[] {
   for (const { waiters } of below(branch)) counted.waiting += waiters.length;
   for (const { load, borrowed, loan } of grantedBelow(branch)) {
     if (!borrowed) counted.heldSlots++;
-    if (!loan && load.rows + load.bytes + load.milliCards > 0) counted.loaded++;
+    if (!load) continue;
+    if (!loan) counted.loaded++;
     for (const what of ['rows', 'bytes', 'milliCards'] as const) counted[what] += load[what];
   }
   const { kind, name } = branch;

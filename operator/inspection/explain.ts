@@ -116,7 +116,7 @@ function fewestGrants(olderRuns: number, rivalries: readonly Rivalry[]): number 
 /** Grants to a rival until it is ahead no more. Only fewest held first, counted in slots, says how many; else at least one. */
 function grantsAhead(rival: LaneInside, own: LaneInside, grants: number): number {
   const { held, heldSlots, waiting, lanes } = rival.branch;
-  if (own.rule !== fewestHeldFirst) return 1;
+  if (own.branch.parent?.rule !== fewestHeldFirst) return 1;
   const isCounted = held === heldSlots && own.held === own.branch.heldSlots;
   // It is ahead while it holds less for its weight than this, or as much and has waited longer.
   const bar = ((isCounted ? Math.max(0, own.held - grants - 1) : 0) * rival.weight) / own.weight - held;

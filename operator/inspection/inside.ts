@@ -37,6 +37,7 @@ export interface BranchInside extends Branch, Readonly<Counts> {
   readonly weight: number;
   readonly limits: Limits | undefined;
   readonly closedFor: RunInside | undefined;
+  readonly rule: unknown;
   readonly parent: BranchInside | undefined;
   readonly children: Iterable<BranchInside>;
   readonly lanes: readonly LaneInside[];
@@ -56,7 +57,6 @@ export interface LaneInside {
   readonly items: readonly LaneInside[];
   readonly above: LaneInside | undefined;
   readonly queue: Iterable<RunInside>;
-  readonly rule: unknown;
   readonly held: number;
   readonly since: number;
   readonly weight: number;
@@ -74,7 +74,7 @@ export interface RunInside extends Run {
   readonly branch: BranchInside;
   readonly lane: LaneInside;
   readonly room: RoomInside;
-  readonly load: Readonly<Record<'rows' | 'bytes' | 'milliCards', number>>;
+  readonly load: Readonly<Record<'rows' | 'bytes' | 'milliCards', number>> | undefined;
   readonly component: string | undefined;
   readonly borrowed: LoanInside | undefined;
   readonly loan: LoanInside | undefined;

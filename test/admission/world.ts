@@ -66,6 +66,11 @@ export class World {
     return this.inFlight().filter((run) => run.isExecuting);
   }
 
+  /** The child that uses its slot now. */
+  borrowerOf(lender: Run): Run | undefined {
+    return this.inFlight().find(({ loanOf }) => loanOf === lender);
+  }
+
   /** Ends the run that was granted first, again and again, until nothing is in flight. */
   drain(): void {
     for (let next = this.inFlight()[0]; next !== undefined; next = this.inFlight()[0]) this.end(next);
