@@ -5,8 +5,8 @@
 //   M2. A run that does not pass closes the innermost branch whose limits stop it; siblings of that branch are served as if it did not wait.
 //   M3. A closed branch starts nothing else until that run has started, so that no stream of lighter runs can hold it off for ever (F52):
 //       whoever would be served below gives his place to it, be it a slot of the pool or the loan of his own parent. So it waits for no
-//       parent to end, and no child waits here for a run that waits for the slot of the child's parent. It is closed only while that run's
-//       class has room: else the others are served as if it did not wait (A12).
+//       parent to end, and no child waits here for a run that waits for the slot of the child's parent. It opens when somebody could start
+//       while that run's class has no room: then the others are served as if it did not wait (A12).
 //   M4. Two closed branches never wait for each other: a run closes one at a time, and whichever closes opens those below it.
 import type { BranchEntry } from './branch.ts';
 import type { Load, RunEntry } from './run.ts';

@@ -242,6 +242,7 @@ export class Model {
 
   /** A2: level by level, among those who could start and have not been found too heavy already. */
   #first(): ModelRun | undefined {
+    if (this.#executing() >= this.#slots) return undefined;
     for (const { closedFor } of this.#branches) if (closedFor && !this.#hasRoom(closedFor)) this.#openFor(closedFor);
     let eligible = this.#eligible();
     for (let depth = 1; eligible.some(({ update }) => pathTo(update).length > depth); depth++) {
