@@ -230,6 +230,11 @@ export class LocalPipeline {
     this.#options.onLost?.(message);
   }
 
+  /** The process ends at once because the user wants it: what executes is not to blame. */
+  forgive(): Promise<void> {
+    return this.#engine.forgive();
+  }
+
   async close(): Promise<void> {
     await this.drain();
     await this.assembly.close();

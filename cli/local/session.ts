@@ -1,5 +1,5 @@
 // What every command of the local mode shares: streams, the reporter that fits them, Ctrl-C, and the exit code.
-import { setInterval } from 'node:timers';
+import { setInterval, setTimeout } from 'node:timers';
 import type { Telemetry } from '../../operator/telemetry/index.ts';
 import { systemClock } from '../../runner/clock.ts';
 import { CommandError, EXIT, type ExitName } from '../exit.ts';
@@ -16,6 +16,7 @@ import { openTraces } from './traces.ts';
 
 /** Often enough for a bar that moves, seldom enough to cost nothing. */
 const TICK_MS = 200;
+const FORGIVE_MS = 300;
 
 export const surroundings = (): Surroundings => ({
   cwd: process.cwd(),
@@ -115,11 +116,21 @@ export class Session {
   }
 
   #interrupted(): void {
-    if (this.#wasStopped) process.exit(EXIT.cancelled.code);
+    if (this.#wasStopped) {
+      this.#leave();
+      return;
+    }
     this.#wasStopped = true;
     this.reporter.note('stopping: what runs is finished first; press Ctrl-C again to stop at once');
     this.#stop();
     for (const pipeline of this.#pipelines) void pipeline.drain();
+  }
+
+  /** At once, but for a word to the state that no item is to blame for it. */
+  #leave(): void {
+    const exit = (): void => process.exit(EXIT.cancelled.code);
+    setTimeout(exit, FORGIVE_MS);
+    void Promise.all(this.#pipelines.map((pipeline) => pipeline.forgive())).finally(exit);
   }
 }
 

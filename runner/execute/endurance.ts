@@ -1,7 +1,8 @@
 // Marks the work of runs that have been executing for long, so that a process that dies over an item leaves a trace of which one it was
 // (F7). Short runs are never marked: they cost the state nothing.
 import type { CancelTimer, Clock } from '../clock.ts';
-import type { StateStore } from './ports.ts';
+import { refOf } from './caution.ts';
+import type { StateStore, WorkRef } from './ports.ts';
 import type { Run } from './run.ts';
 
 const LONG_MS = 1_000;
@@ -33,16 +34,15 @@ export class Endurance {
   #look(): void {
     this.#stop = undefined;
     const nowMs = this.#clock.nowMs();
-    const long: { source: string; key: string; update: string }[] = [];
+    const long: WorkRef[] = [];
     for (const run of this.#runs) {
       if (nowMs - run.startedAtMs < LONG_MS) {
         this.watch();
         break;
       }
-      const { source, key, update, kind } = run.order;
-      if (run.isLong || kind !== 'item' || source === undefined || key === undefined) continue;
-      run.isLong = true;
-      long.push({ source, key, update });
+      if (run.isOnRecord || run.order.kind !== 'item') continue;
+      run.isOnRecord = true;
+      long.push(...refOf(run));
     }
     // A mark that cannot be written costs a later death one count, nothing else.
     if (long.length > 0) void this.#state.startWork(long).catch(() => {});

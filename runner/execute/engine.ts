@@ -17,6 +17,7 @@ import type { Progress } from '../sdk/index.ts';
 import type { Hide } from '../secrets.ts';
 import { afterThisCode, afterThisTurn, Batcher } from './batch.ts';
 import { CardDesk } from './cards.ts';
+import { Caution } from './caution.ts';
 import { CensusTaker } from './census-taker.ts';
 import { Choice } from './choice.ts';
 import { Committer } from './commit.ts';
@@ -107,6 +108,11 @@ export class Engine implements Runner {
     return [...this.#runs.values()].flatMap(({ progress, order: { source = '', key = '', path } }) =>
       progress === undefined ? [] : [{ ...progress, source, key, path }],
     );
+  }
+
+  /** The user wants the process to end at once: what it is at now is not what ended it. Never rejects. */
+  forgive(): Promise<void> {
+    return this.#services.caution.forgive([...this.#runs.values()]);
   }
 
   start(order: RunOrder): void {
@@ -255,6 +261,7 @@ function servicesOf(options: EngineOptions): Services {
     lostRows: new LostRows(state, options.sources, options.adopted ?? []),
     workers: new Map(),
     fresh: new Map(),
+    caution: new Caution(state),
     listings: new Turns(),
     keep: (entries) => keep(state, entries),
     cards: new CardDesk(() => services.uplink, clock),

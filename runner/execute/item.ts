@@ -104,7 +104,9 @@ export class ItemRun {
       if ('kind' in wanted) return wanted;
       this.#wanted = wanted;
       if (wanted.losses >= LOSSES_MAX) return await this.#quarantine(wanted);
-      return await (wanted.isGone ? this.#remove(wanted) : this.#process(wanted));
+      return await this.#services.caution.during(this.#run, wanted.opened.work, () =>
+        wanted.isGone ? this.#remove(wanted) : this.#process(wanted),
+      );
     } catch (thrown) {
       return this.#endBy(thrown);
     }

@@ -8,13 +8,16 @@ import type { HeldDeletes } from '../protocol/index.ts';
 import { Bitmap } from './bitmap.ts';
 import { heldDeletes, missingKeys, type WholeListing } from './missing.ts';
 import { itemComponent } from './plan.ts';
-import type { Comparison, Extent, ListedItem, NewWork, SourcePlan } from './ports.ts';
+import type { Comparison, Extent, ListedItem, NewWork, SourcePlan, Verdict } from './ports.ts';
 import type { Run } from './run.ts';
 import type { Services } from './services.ts';
 import type { Tally } from './tally.ts';
 import { timed } from './timed.ts';
 import type { RunTimes } from './times.ts';
 import type { Worker } from './worker.ts';
+
+/** What the state says of an item whose adopted work ended just now: it was counted then. */
+const COUNTED_ALREADY: ReadonlySet<Verdict> = new Set<Verdict>(['unchanged', 'failed', 'quarantined']);
 
 export class Listing {
   readonly #run: Run;
@@ -100,8 +103,7 @@ export class Listing {
       const { id, verdict } = found[at] as Comparison;
       if (id > 0 && this.#seen.add(id) && id <= before.lastId) this.#seenKnown += 1;
       const item = batch[at] as ListedItem;
-      const isDone = this.#worker.wasEarly(item.key) && (verdict === 'unchanged' || verdict === 'failed');
-      if (isDone) continue;
+      if (this.#worker.wasEarly(item.key) && COUNTED_ALREADY.has(verdict)) continue;
       if (verdict === 'unchanged' && !this.#run.reprocess) unchanged += 1;
       else if (verdict === 'quarantined') quarantined += 1;
       else wanted.push(this.#work('process', item, seenAtMs, verdict === 'new'));

@@ -351,6 +351,9 @@ export interface WorkEntry extends NewWork {
   readonly losses: number;
 }
 
+/** Names an entry of the work list, if the update still has it. */
+export type WorkRef = Pick<NewWork, 'source' | 'key' | 'update'>;
+
 /**
  * What became of work that was offered, compared with the entry that is there:
  *   W1. No entry: `entered`.
@@ -535,10 +538,10 @@ export interface StateStore {
   enter(work: readonly NewWork[]): Promise<readonly Entered[]>;
   /** Entries of an update after `afterSeq`, oldest first. */
   takeWork(update: string, afterSeq: number, limit: number): Promise<readonly WorkEntry[]>;
-  /** Marks entries as being worked on for long: if the process dies now, adopting them counts a loss. */
-  startWork(
-    entries: readonly { readonly source: string; readonly key: string; readonly update: string }[],
-  ): Promise<void>;
+  /** Marks entries as being worked on: if the process dies now, adopting them counts a loss. */
+  startWork(entries: readonly WorkRef[]): Promise<void>;
+  /** Takes the marks off entries that are not done, and that nobody works on any more. */
+  restWork(entries: readonly WorkRef[]): Promise<void>;
   countWork(filter: { readonly update?: string; readonly source?: string }): Promise<number>;
   /**
    * Gives the source's entries of all updates but `open` to `update`, in their order. Deletes among them are dropped: the listing that follows

@@ -16,8 +16,8 @@ export class Run {
   reprocess: boolean;
   /** The state knows that the component is about to change below; for roots that stand for no component, from the start. */
   isMarked: boolean;
-  /** The state knows that the run has been executing for long. */
-  isLong = false;
+  /** Should the process die now, the state knows that this run was executing. */
+  isOnRecord = false;
   /** How far user code says that it is. */
   progress: Progress | undefined;
   readonly #uplink: Uplink;

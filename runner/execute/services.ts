@@ -4,6 +4,7 @@ import type { Uplink } from '../protocol/index.ts';
 import type { Hide } from '../secrets.ts';
 import type { Batcher } from './batch.ts';
 import type { CardDesk } from './cards.ts';
+import type { Caution } from './caution.ts';
 import type { CensusTaker } from './census-taker.ts';
 import type { Choice } from './choice.ts';
 import type { Committer } from './commit.ts';
@@ -61,6 +62,7 @@ export interface Services {
    * that have changed, its commit finds the record moved.
    */
   readonly fresh: Map<string, WorkEntry>;
+  readonly caution: Caution;
   /** Listings of one source take turns. */
   readonly listings: Turns;
   /** Keeps results of attempts that did not commit; never rejects. */

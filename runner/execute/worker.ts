@@ -117,6 +117,7 @@ export class Worker {
       this.#mounted += 1;
       const request = this.#request(entry);
       if (entry.fresh === true && entry.seq >= this.#firstOwn) this.#services.fresh.set(request.path, entry);
+      if (entry.seq < this.#firstOwn) this.#services.caution.takeOver(request.path);
       mounts.mount(request, (outcome) => this.#ended(entry, request.path, outcome));
     }
     this.#isPumping = false;
@@ -138,6 +139,7 @@ export class Worker {
 
   #ended({ key, seq }: WorkEntry, path: string, outcome: RunOutcome): void {
     this.#services.fresh.delete(path);
+    this.#services.caution.isOver(path);
     const isEarly = seq < this.#firstOwn && !this.#tally.listed && this.#early.size < EARLY_MAX;
     if (isEarly && outcome.kind !== 'superseded') this.#early.add(key);
     this.#tally.ended(outcome);

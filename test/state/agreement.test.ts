@@ -174,6 +174,14 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({ key, update }).map(
       (entry): Step =>
         (state) =>
+          state.restWork([{ source: 'docs', ...entry }]),
+    ),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ key, update }).map(
+      (entry): Step =>
+        (state) =>
           state.dropWork(entry.update, [{ source: 'docs', key: entry.key }]),
     ),
   },

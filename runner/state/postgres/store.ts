@@ -21,6 +21,7 @@ import type {
   StateStore,
   UpdateRecord,
   WorkEntry,
+  WorkRef,
 } from '../../execute/index.ts';
 import type { Census, Json } from '../../protocol/index.ts';
 import { claimed, type Epochs } from '../epochs.ts';
@@ -243,10 +244,12 @@ export class PostgresState implements StateStore {
     return new WorkList(this.#open(), this.#stateTables());
   }
 
-  startWork(
-    entries: readonly { readonly source: string; readonly key: string; readonly update: string }[],
-  ): Promise<void> {
-    return this.#work().start(entries);
+  startWork(entries: readonly WorkRef[]): Promise<void> {
+    return this.#work().mark(entries, true);
+  }
+
+  restWork(entries: readonly WorkRef[]): Promise<void> {
+    return this.#work().mark(entries, false);
   }
 
   countWork(filter: { readonly update?: string; readonly source?: string }): Promise<number> {

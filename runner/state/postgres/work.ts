@@ -1,6 +1,6 @@
 // The work list of the shared state. Rules W1 to W5 are decided by `../offers.ts`; here the entries are read, locked and written in bulk.
 import { binary, type Queryable, TryAgain } from '../../database/index.ts';
-import type { Entered, NewWork, WorkEntry } from '../../execute/index.ts';
+import type { Entered, NewWork, WorkEntry, WorkRef } from '../../execute/index.ts';
 import { itemPath } from '../../protocol/index.ts';
 import { distinctRuns } from '../batches.ts';
 import { joinPath, keySegment, segmentKey, sourcePath, splitPath } from '../names.ts';
@@ -152,9 +152,10 @@ export class WorkList {
     return rows.map(toEntry);
   }
 
-  async start(entries: readonly (Key & { readonly update: string })[]): Promise<void> {
+  /** Whether somebody works on them. */
+  async mark(entries: readonly WorkRef[], isStarted: boolean): Promise<void> {
     await this.#on.run(
-      `UPDATE ${this.#table} w SET started = 1 FROM unnest($1::text[], $2::text[], $3::text[]) AS n(parent, key, owner)
+      `UPDATE ${this.#table} w SET started = ${isStarted ? 1 : 0} FROM unnest($1::text[], $2::text[], $3::text[]) AS n(parent, key, owner)
        WHERE w.parent = n.parent AND w.key = n.key AND w.owner = n.owner`,
       [...keyArrays(entries), binary.texts(entries.map(({ update }) => update))],
     );

@@ -22,6 +22,7 @@ import type {
   StateStore,
   UpdateRecord,
   WorkEntry,
+  WorkRef,
 } from '../../execute/index.ts';
 import { type Census, itemPath, type Json } from '../../protocol/index.ts';
 import { claimed, type Epochs } from '../epochs.ts';
@@ -265,11 +266,17 @@ export class SqliteState implements StateStore {
     return this.#open().work.take(update, afterSeq, limit);
   }
 
-  async startWork(
-    entries: readonly { readonly source: string; readonly key: string; readonly update: string }[],
-  ): Promise<void> {
+  async startWork(entries: readonly WorkRef[]): Promise<void> {
+    this.#markWork(entries, true);
+  }
+
+  async restWork(entries: readonly WorkRef[]): Promise<void> {
+    this.#markWork(entries, false);
+  }
+
+  #markWork(entries: readonly WorkRef[], isStarted: boolean): void {
     this.#write(({ work }) => {
-      for (const entry of entries) work.start(entry);
+      for (const entry of entries) work.mark(entry, isStarted);
     });
   }
 

@@ -1,7 +1,7 @@
 // The work list: what is wanted of each item, by which update. Rules W1 to W5 are those of the port.
 import type { SQLInputValue } from 'node:sqlite';
 import { BulkInsert, type Sqlite } from '../../database/index.ts';
-import type { Entered, NewWork, WorkEntry } from '../../execute/index.ts';
+import type { Entered, NewWork, WorkEntry, WorkRef } from '../../execute/index.ts';
 import { itemPath } from '../../protocol/index.ts';
 import { keySegment, type SplitPath, segmentKey, sourcePath, splitPath } from '../names.ts';
 import { decide, type Entry, type Settled } from '../offers.ts';
@@ -15,7 +15,7 @@ const FIND = `SELECT ${COLUMNS} FROM work WHERE parent = ? AND key = ?`;
 const TAKE = `SELECT ${COLUMNS} FROM work WHERE owner = ? AND seq > ? ORDER BY seq LIMIT ?`;
 const SETTLE = 'DELETE FROM work WHERE parent = ? AND key = ? AND owner = ?';
 const SETTLE_RANGE = 'DELETE FROM work WHERE owner = ? AND seq BETWEEN ? AND ?';
-const START = 'UPDATE work SET started = 1 WHERE parent = ? AND key = ? AND owner = ?';
+const MARK = 'UPDATE work SET started = ? WHERE parent = ? AND key = ? AND owner = ?';
 
 type Cells = [
   seq: number,
@@ -145,11 +145,12 @@ export class WorkList {
     return rows.map((cells) => this.#toEntry(cells));
   }
 
-  start(entry: Key & { readonly update: string }): void {
+  /** Whether somebody works on it. */
+  mark(entry: WorkRef, isStarted: boolean): void {
     const parent = this.#components.parents.find(sourcePath(entry.source));
     const owner = this.owners.find(entry.update);
     if (parent === undefined || owner === undefined) return;
-    this.#database.sql(START).run(parent, keySegment(entry.key), owner);
+    this.#database.sql(MARK).run(isStarted ? 1 : 0, parent, keySegment(entry.key), owner);
   }
 
   /** Takes an entry off if it belongs to the update. */

@@ -1,5 +1,6 @@
 // What becomes of offered work (W1 to W6), and of the work of updates that are over.
 import { describe, expect, test } from 'vitest';
+import type { WorkRef } from '../../../runner/execute/index.ts';
 import { failed, listed, removed, replaced, token, work } from '../build.ts';
 import { type Subject, verdicts } from './subject.ts';
 
@@ -86,6 +87,19 @@ export function workListClaims(on: Subject): void {
       ]);
       expect(await on.state.countWork({ source: 'docs' })).toBe(3);
       expect(await on.state.countWork({ update: 'u1' })).toBe(1);
+    });
+
+    test('who stopped working on an entry before the process died is not blamed for that', async () => {
+      await on.state.enter([work('a'), work('b')]);
+      const [a, b] = ['a', 'b'].map((key) => ({ source: 'docs', key, update: 'u1' })) as [WorkRef, WorkRef];
+      await on.state.startWork([a, b]);
+      await on.state.restWork([a, { ...b, update: 'another' }]);
+      await on.reopen();
+      await on.state.adoptWork('docs', 'u2', ['u2']);
+      expect((await on.state.takeWork('u2', 0, 10)).map(({ key, losses }) => [key, losses])).toEqual([
+        ['a', 0],
+        ['b', 1],
+      ]);
     });
 
     test('dropped entries are gone, those of other updates stay', async () => {
