@@ -15,6 +15,8 @@ export interface PipelineText {
   readonly mode?: string;
   readonly pipeline?: string;
   readonly source?: string;
+  /** Beside the index. */
+  readonly targets?: string;
 }
 
 /** YAML of a Pipeline named `notes` and its live source `files` over `files/`. */
@@ -24,6 +26,7 @@ export function pipelineText(options: PipelineText = {}): string {
     mode = 'interval: 1h',
     pipeline = '',
     source = '',
+    targets = '',
   } = options;
   return `apiVersion: fairlead.dev/v1alpha1
 kind: Pipeline
@@ -39,6 +42,7 @@ spec:
   targets:
     - name: index
       sqlite: {table: chunks, vector: {dimensions: 64}}
+    ${targets}
 ---
 apiVersion: fairlead.dev/v1alpha1
 kind: LiveSource

@@ -1,5 +1,5 @@
 // The JSON Lines target passes the contract (without search and vectors), and its file is whole and repeatable.
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { JsonlTarget } from '../../runner/targets/index.ts';
@@ -21,7 +21,11 @@ const linesOf = (path: string): Line[] =>
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line));
 
-function make(path: string, settings: TargetSettings = {}, clock = new VirtualClock()) {
+function make(
+  path: string,
+  settings: TargetSettings & { readonly readOnly?: boolean } = {},
+  clock = new VirtualClock(),
+) {
   const { vector: _, ...rest } = settings;
   return new JsonlTarget({ name: 'rows', path, clock, pipeline: 'search/code-index', stateId: 'the state', ...rest });
 }
@@ -88,6 +92,44 @@ describe('the file of JSON Lines', () => {
     await next.prepare();
     expect(linesOf(path).map(({ text }) => text)).toEqual(['one']);
     await next.close();
+  });
+
+  test('a scan sees the file that people read: lines that were taken out, changed or slipped in, and a file that is gone', async () => {
+    const path = newPath();
+    const target = make(path);
+    await target.prepare();
+    await target.apply([written(row(1, 'a', 'one'), row(2, 'a', 'two'), row(3, 'b', 'three'))]);
+    await target.close();
+    const scanned = async () => {
+      const looking = make(path, { readOnly: true });
+      await looking.prepare();
+      const rows = await looking.scan('', 10);
+      await looking.close();
+      return rows.map(({ id }) => id);
+    };
+    const whole = readFileSync(path, 'utf8');
+    expect(await scanned()).toEqual([hexId(1), hexId(2), hexId(3)]);
+    writeFileSync(path, whole.replace('two', 'too'));
+    expect(await scanned()).toEqual([hexId(1), hexId(3)]);
+    writeFileSync(path, whole.slice(0, whole.indexOf('three')));
+    expect(await scanned()).toEqual([hexId(1), hexId(2)]);
+    writeFileSync(path, `${whole}{"id":"${hexId(4)}","owner":"c"}\nnot JSON\n`);
+    expect(await scanned()).toEqual([hexId(1), hexId(2), hexId(3), hexId(4)]);
+    rmSync(path);
+    expect(await scanned()).toEqual([]);
+  });
+
+  test('a scan beside the process that is about to write the file sees what it will write', async () => {
+    const path = newPath();
+    const target = make(path);
+    await target.prepare();
+    await target.apply([written(row(1, 'a', 'one'))]);
+    const looking = make(path, { readOnly: true });
+    await looking.prepare();
+    expect(readFileSync(path, 'utf8')).toBe('');
+    expect(await looking.scan('', 10)).toMatchObject([{ id: hexId(1) }]);
+    await looking.close();
+    await target.close();
   });
 
   test('a file that Fairlead did not write is refused and left alone; one whose index was lost is written anew', async () => {

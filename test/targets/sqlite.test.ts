@@ -89,6 +89,21 @@ describe('the embedded target', () => {
     database.close();
   });
 
+  test.for(['_rows', '_owners', '_vectors', '_words'])(
+    'a table %s that somebody dropped is made anew under another identity, so that every item is written again',
+    async (part) => {
+      const file = newFile();
+      const { identity } = await open(file);
+      const database = new DatabaseSync(file);
+      database.exec(`DROP TABLE ${TABLE}${part}`);
+      database.close();
+      await expect(open(file, { readOnly: true })).rejects.toThrow(
+        /target vectors: somebody dropped tables of .*code_chunks/,
+      );
+      expect((await open(file)).identity).not.toBe(identity);
+    },
+  );
+
   test('a reader that only looks sees committed rows while the writer is at work, and cannot write', async () => {
     const file = newFile();
     const writer = await open(file);

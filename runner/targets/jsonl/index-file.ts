@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { Sqlite } from '../../database/index.ts';
 import type { RowChange, TargetRow } from '../../execute/index.ts';
 import type { RowsOf } from '../ownership.ts';
-import { lineOf } from './line.ts';
+import { lineOf, rowIn } from './line.ts';
 
 const TABLES = `
 CREATE TABLE about(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -14,6 +14,8 @@ CREATE TABLE rows(
 ) WITHOUT ROWID;
 CREATE INDEX rows_owner ON rows(owner);
 `;
+
+const FOUND = 'CREATE TABLE temp.found(id TEXT PRIMARY KEY, owner TEXT NOT NULL) WITHOUT ROWID';
 
 const WRITE = `INSERT INTO rows(id, owner, source, key, start, line) VALUES (?, ?, ?, ?, ?, ?)
   ON CONFLICT(id) DO UPDATE SET (owner, source, key, start, line, adopted)
@@ -49,8 +51,19 @@ export class IndexFile {
     return { pipeline: this.get('pipeline'), stateId: this.get('stateId') };
   }
 
+  /** Whether the file that people read lags behind what is here. */
+  get isAhead(): boolean {
+    return this.get('ahead') !== '';
+  }
+
+  /** The file that people read has what is here. */
+  caughtUp(): void {
+    this.set('ahead', '');
+  }
+
   apply(changes: readonly RowChange[]): void {
     this.#database.transact(() => {
+      this.set('ahead', 'yes');
       for (const change of changes) this.#applyOne(change);
     });
   }
@@ -82,9 +95,23 @@ export class IndexFile {
     return Iterator.from(rows).map((cells) => (cells as unknown as [string])[0]);
   }
 
+  /** Looks at the file that people read, for `scan`: a line that was changed is not there; one that nobody here knows is. */
+  look(lines: Iterable<string>): void {
+    this.#database.exec(`DROP TABLE IF EXISTS temp.found; ${FOUND}`);
+    const add = this.#database.sql('INSERT OR IGNORE INTO temp.found(id, owner) VALUES (?, ?)');
+    const known = this.#database.sql('SELECT line FROM rows WHERE id = ?');
+    for (const line of lines) {
+      const row = rowIn(line);
+      const cells = row && known.get(row.id);
+      const isChanged = cells !== undefined && (cells as unknown as [string])[0] !== line;
+      if (row !== undefined && !isChanged) add.run(row.id, row.owner);
+    }
+  }
+
+  /** Rows that `look` has seen. */
   scan(afterId: string, limit: number): { readonly id: string; readonly owner: string }[] {
     return this.#database
-      .sql('SELECT id, owner FROM rows WHERE id > ? ORDER BY id LIMIT ?')
+      .sql('SELECT id, owner FROM temp.found WHERE id > ? ORDER BY id LIMIT ?')
       .all(afterId, limit)
       .map((cells) => {
         const [id, owner] = cells as unknown as [string, string];
@@ -102,6 +129,7 @@ export class IndexFile {
 
   sweep(): number {
     const cells = this.#database.sql('SELECT count(DISTINCT owner) FROM rows WHERE adopted = 1').get();
+    this.set('ahead', 'yes');
     this.#database.sql('DELETE FROM rows WHERE adopted = 1').run();
     return (cells as unknown as [number])[0];
   }

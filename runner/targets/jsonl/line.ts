@@ -15,12 +15,13 @@ const placeOf = ({ startByte, endByte, startLine, endLine }: Place): Place => ({
   endLine,
 });
 
-/** Whether a line looks like one of ours: a file that begins with another one is not overwritten. */
-export function isOurLine(line: string): boolean {
+/** The row of a line that looks like one of ours. A file that begins with another one is not overwritten. */
+export function rowIn(line: string): Pick<TargetRow, 'id' | 'owner'> | undefined {
   try {
-    const row = JSON.parse(line) as { id?: unknown; owner?: unknown };
-    return typeof row.id === 'string' && /^[0-9a-f]{32}$/.test(row.id) && typeof row.owner === 'string';
+    const { id, owner } = JSON.parse(line) as { id?: unknown; owner?: unknown };
+    const isOurs = typeof id === 'string' && /^[0-9a-f]{32}$/.test(id) && typeof owner === 'string';
+    return isOurs ? { id, owner } : undefined;
   } catch {
-    return false;
+    return undefined;
   }
 }

@@ -9,7 +9,8 @@ import type { RowChange, Target } from '../../execute/index.ts';
 import { Adoption, TargetRefused } from '../ownership.ts';
 import { checkFinite } from '../vectors.ts';
 import { IndexFile } from './index-file.ts';
-import { isOurLine } from './line.ts';
+import { rowIn } from './line.ts';
+import { linesOf } from './lines-of.ts';
 
 export interface JsonlTargetOptions {
   readonly name: string;
@@ -73,7 +74,7 @@ export class JsonlTarget implements Target {
     const { path } = this.#options;
     if (!existsSync(path)) return;
     const head = headOf(path);
-    if (head.trim() === '' || isOurLine(head.split('\n')[0] as string) || head.startsWith('{"id":"')) return;
+    if (head.trim() === '' || rowIn(head.split('\n')[0] as string) || head.startsWith('{"id":"')) return;
     throw new TargetRefused(this.name, `${path} was not written by Fairlead: name another file, or delete it`);
   }
 
@@ -111,6 +112,7 @@ export class JsonlTarget implements Target {
       closeSync(file);
     }
     renameSync(fresh, this.#options.path);
+    this.#open().caughtUp();
     this.#isDirty = false;
   }
 
@@ -119,7 +121,15 @@ export class JsonlTarget implements Target {
   }
 
   async scan(afterId: string, limit: number): Promise<readonly { readonly id: string; readonly owner: string }[]> {
+    if (afterId === '') this.#look();
     return this.#open().scan(afterId, limit);
+  }
+
+  /** Beside a process that is about to write the file, what it will write counts. */
+  #look(): void {
+    if (this.#isDirty) this.#write();
+    const index = this.#open();
+    index.look(index.isAhead ? index.lines() : linesOf(this.#options.path));
   }
 
   async sweep(): Promise<number> {

@@ -100,6 +100,18 @@ export function foreignTables(database: Sqlite, table: string): string[] {
     .filter((name) => database.hasTable(name));
 }
 
+/** Whether nobody has dropped a table of a target that was made. */
+export function isWhole(database: Sqlite, { table, vector, fullText }: TargetSettings): boolean {
+  const parts = [
+    '',
+    '_rows',
+    '_owners',
+    ...(vector === undefined ? [] : ['_vectors']),
+    ...(fullText ? ['_words'] : []),
+  ];
+  return parts.every((part) => database.hasTable(`${table}${part}`));
+}
+
 export const isCurrent = (registered: Registered): boolean => registered.version === VERSION;
 
 /** Whether rows of one setting can stay under the other. */

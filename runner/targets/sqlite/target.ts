@@ -12,6 +12,7 @@ import {
   dropTables,
   foreignTables,
   isCurrent,
+  isWhole,
   keepsRows,
   type Registered,
   readRegistered,
@@ -88,9 +89,12 @@ export class SqliteTarget implements Target, SqliteLodger<RowChange> {
 
   #look(database: Sqlite): Registered {
     const found = readRegistered(database, this.#settings.table);
-    if (found !== undefined) return found;
-    this.#refuseForeign(database);
-    throw new NothingIndexed(`target ${this.name}: nothing was indexed into ${this.#where(database)} yet`);
+    if (found !== undefined && isWhole(database, found)) return found;
+    if (found === undefined) this.#refuseForeign(database);
+    const what = found === undefined ? 'nothing was indexed into' : 'somebody dropped tables of';
+    throw new NothingIndexed(
+      `target ${this.name}: ${what} ${this.#where(database)}${found === undefined ? ' yet' : ''}`,
+    );
   }
 
   #keepsRows(found: Registered): boolean {
@@ -111,7 +115,7 @@ export class SqliteTarget implements Target, SqliteLodger<RowChange> {
       return 'ready';
     }
     const adoption = new Adoption(this.name, this.#where(database), found, owner);
-    if (!this.#keepsRows(found)) {
+    if (!this.#keepsRows(found) || !isWhole(database, found)) {
       dropTables(database, this.#settings.table);
       this.#registered = create(database, this.#settings, owner);
       return 'rebuilt';
