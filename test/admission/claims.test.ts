@@ -1,5 +1,6 @@
 // What the tree promises, rule by rule (docs/fairness.md). Each test names the rule that it is about.
 import { describe, expect, test } from 'vitest';
+import { fewestHeldFirst, type ServingRule } from '../../operator/admission/index.ts';
 import { auditOf, type BranchSnapshot, snapshotOf } from '../../operator/inspection/index.ts';
 import { World } from './world.ts';
 
@@ -22,7 +23,7 @@ describe('A1: a free slot is taken at once', () => {
 });
 
 describe('A2: a freed slot goes to the branch that holds the fewest, then to the one that waited longest', () => {
-  test('a small update is served before the backlog of a big one', () => {
+  test('F45, F53: a small update is served before the backlog of a big one', () => {
     const world = new World({ slots: 4 });
     const big = world.askMany(world.update('big'), 'b', 100);
     world.ask(world.update('small'), 's');
@@ -68,7 +69,7 @@ describe('A2: a freed slot goes to the branch that holds the fewest, then to the
     expect(world.order()).toEqual(Array.from({ length: 20 }, (_, i) => `r${i + 1}`));
   });
 
-  test('the slot goes down level by level: many updates of one live source gain nothing beside another source', () => {
+  test('F46: the slot goes down level by level: many updates of one live source gain nothing beside another source', () => {
     const world = new World({ slots: 2 });
     const [docs, code] = [world.source('docs'), world.source('code')];
     const held = world.ask(world.update('d0', docs), 'd0');
@@ -129,7 +130,7 @@ describe('A4, A5: the limit holds, and nobody eligible waits while a slot is fre
     expect(world.order()).toEqual(['first', 'next']);
   });
 
-  test('1,000 random cancels leave the pool full, and every count at 0 when all is over', () => {
+  test('F65: 1,000 random cancels leave the pool full, and every count at 0 when all is over', () => {
     const world = new World({ slots: 16 });
     const updates = Array.from({ length: 7 }, (_, i) => world.update(`u${i}`));
     const runs = Array.from({ length: 3_000 }, (_, i) => world.ask(updates[(i * 31) % 7]!, `r${i}`));
@@ -156,7 +157,33 @@ describe('A4, A5: the limit holds, and nobody eligible waits while a slot is fre
     }
   });
 
-  test('A6: a lowered limit takes nothing away and takes effect as runs end', () => {
+  test.for([
+    [10, 100],
+    [1_000, 2],
+    [1_000, 100],
+    [10_000, 2],
+  ] as const)(
+    'F54, F56: with %d updates side by side and %d runs waiting in each, a decision compares by the logarithm of the updates',
+    ([updates, waiting]) => {
+      let comparisons = 0;
+      const rule: ServingRule = {
+        name: 'counted',
+        compare: (a, b) => {
+          comparisons++;
+          return fewestHeldFirst.compare(a, b);
+        },
+      };
+      const world = new World({ slots: 8, rule });
+      for (let i = 0; i < updates; i++) world.askMany(world.update(`u${i}`), 'r', waiting);
+      for (let i = 0; i < 100; i++) {
+        comparisons = 0;
+        world.end(world.inFlight()[i % 8]!);
+        expect(comparisons).toBeLessThan(4 * Math.log2(updates) + 4);
+      }
+    },
+  );
+
+  test('F55, A6: a lowered limit takes nothing away and takes effect as runs end', () => {
     const world = new World({ slots: 4 });
     const runs = world.askMany(world.update('u'), 'r', 10);
     world.took(world.tree.setSlots(2));
@@ -203,7 +230,7 @@ describe('A7: a parent that waits lends its slot to one child at a time', () => 
     expect(world.inFlight()).toEqual([]);
   });
 
-  test('a tree of depth 5 and width 3 completes on one slot', () => {
+  test('F66: a tree of depth 5 and width 3 completes on one slot', () => {
     const world = new World({ slots: 1 });
     const update = world.update('u');
     let ended = 0;
@@ -269,7 +296,7 @@ describe('A7: a parent that waits lends its slot to one child at a time', () => 
     expect(wanted.state).toBe('granted');
   });
 
-  test('A4: runs in flight never exceed the limit times the depth', () => {
+  test('F61, A4: runs in flight never exceed the limit times the depth', () => {
     const world = new World({ slots: 4 });
     const update = world.update('u');
     const roots = world.askMany(update, 'root', 30);
@@ -626,7 +653,7 @@ describe('A12: a run needs a class of runner', () => {
 });
 
 describe('A13: who parks or backs off holds no slot', () => {
-  test('its slot serves another meanwhile, and its next attempt waits like any request', () => {
+  test('F63: its slot serves another meanwhile, and its next attempt waits like any request', () => {
     const world = new World({ slots: 1 });
     const attempt = world.ask(world.update('a'), 'attempt 1', { component: 'docs/a.md' });
     const other = world.ask(world.update('b'), 'other');

@@ -204,7 +204,7 @@ function round(seed: number): void {
   walk.finish();
 }
 
-test('whatever is called at random, every grant is the right one and nobody waits who could start', {
+test('F68: whatever is called at random, every grant is the right one and nobody waits who could start', {
   timeout: 3_600_000,
 }, () => {
   const only = process.env.FAIRLEAD_TREE_SEED;

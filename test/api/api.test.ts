@@ -111,7 +111,7 @@ describe('what can be looked at', () => {
     });
   });
 
-  test('W1: why tells who holds the slot that an update waits for, and what would change it', async () => {
+  test('F108, F109, W1: why tells who holds the slot that an update waits for, and what would change it', async () => {
     const { ask, host } = await world({ slotsMax: 1 });
     const waiting = [...host.dispatcher.updates.values()].find(({ start }) => start.source === 'tickets')!;
     const { body } = await ask(`${ROOT}/why?subject=${encodeURIComponent(waiting.name)}`);

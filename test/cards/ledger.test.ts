@@ -13,14 +13,14 @@ const ask = (ledger: CardLedger, milli: number, branch = 'u', runner = 'r'): Sha
 const cardsOf = (ledger: CardLedger): number[] => ledger.snapshot().map((card) => card.heldMilli);
 
 describe('shares of cards', () => {
-  test('G1: 400m, 400m and 200m fit one card; the same in floating point would not', () => {
+  test('F78, G1: 400m, 400m and 200m fit one card; the same in floating point would not', () => {
     const ledger = ledgerWith({ r: 1 });
     const shares = [400, 400, 200].map((milli) => ask(ledger, milli));
     expect(shares.map((share) => share.state)).toEqual(['held', 'held', 'held']);
     expect(ask(ledger, 1).state).toBe('waiting');
   });
 
-  test.for([0, -1, 0.5, 1500, 64_500, 65_000])('G1: %d thousandths are refused with a message', (milli) => {
+  test.for([0, -1, 0.5, 1500, 64_500, 65_000])('F75, G1: %d thousandths are refused with a message', (milli) => {
     expect(CardLedger.refusal(milli, 64)).toMatchObject({ kind: 'not-a-share' });
   });
 
@@ -32,14 +32,14 @@ describe('shares of cards', () => {
     expect(CardLedger.refusal(2000, 2)).toBeUndefined();
   });
 
-  test('G1: whole requests and fractions mix on the cards of one runner', () => {
+  test('F79, G1: whole requests and fractions mix on the cards of one runner', () => {
     const ledger = ledgerWith({ r: 4 }, { packs: true });
     for (const milli of [250, 500, 1000, 2000]) ask(ledger, milli);
     expect(cardsOf(ledger).sort()).toEqual([1000, 1000, 1000, 750]);
     expect(ledger.waiting().map((share) => share.milli)).toEqual([]);
   });
 
-  test('G3: a freed share goes to the branch that holds fewer thousandths, however long the other has waited', () => {
+  test('F80, G3: a freed share goes to the branch that holds fewer thousandths, however long the other has waited', () => {
     const ledger = ledgerWith({ r: 1 });
     const big = [ask(ledger, 500, 'big'), ask(ledger, 500, 'big')];
     const waiting = ask(ledger, 500, 'big');
@@ -68,7 +68,7 @@ describe('shares of cards', () => {
     expect([a.state, b.state]).toEqual(['held', 'waiting']);
   });
 
-  test('G4: sixteen halves on one runner of eight cards are two on each, whether they come at once or one by one', () => {
+  test('F72, G4: sixteen halves on one runner of eight cards are two on each, whether they come at once or one by one', () => {
     for (const packs of [false, true]) {
       const ledger = ledgerWith({ r: 8 }, { packs });
       for (let i = 0; i < 16; i++) ask(ledger, 500);
@@ -97,7 +97,7 @@ describe('shares of cards', () => {
     expect(whole.passedOver).toBe(PASSES_MAX);
   });
 
-  test('G5: a card that drains for a whole request goes to that request, not to a fraction that is due by the rule', () => {
+  test('F60, G5: a card that drains for a whole request goes to that request, not to a fraction that is due by the rule', () => {
     const ledger = ledgerWith({ r: 1 });
     const first = ask(ledger, 600);
     const whole = ask(ledger, 1000);

@@ -77,7 +77,7 @@ function walk(seed: number, steps: number): void {
   }
 }
 
-test('whatever is asked, released, withdrawn and lost at random, books and cards agree and nobody is passed over too often', () => {
+test('F73, F74: whatever is asked, released, withdrawn and lost at random, books and cards agree and nobody is passed over too often', () => {
   const only = process.env.FAIRLEAD_CARD_SEED;
   const seeds = only === undefined ? Array.from({ length: 10 }, (_, i) => 1000 + i) : [Number(only)];
   for (const seed of seeds) {

@@ -12,7 +12,7 @@ vi.setConfig({ testTimeout: 240_000 });
 
 const postgres = await testPostgres('fairlead plan on Postgres');
 
-test('plan says per item what would change, exits with 2, and writes nothing', async () => {
+test('F106: plan says per item what would change, exits with 2, and writes nothing', async () => {
   const space = new Workspace();
   space.write('files/a.txt', 'Anchor.\n');
   space.write('files/b.txt', 'Bilge.\n');

@@ -31,7 +31,7 @@ metadata: { name: notes }
 spec: { pipelineRef: { name: index }, source: { directory: { path: notes } }, interval: 60s }
 `;
 
-test('status, top, why, updates, suspend and resume find the operator that serves in this folder', async () => {
+test('F103: status, top, why, updates, suspend and resume find the operator that serves in this folder', async () => {
   const cwd = temporaryFolder();
   write(cwd, { 'fairlead.yaml': OBJECTS, 'notes/one.md': 'one\n' });
   const operator = startCommand(['operator', '--standalone', '--port', '0', '-f', 'fairlead.yaml'], { cwd });

@@ -505,7 +505,7 @@ describe('runner pods', () => {
     );
   });
 
-  test('a pod that no node takes is Unschedulable with the words of the scheduler', async () => {
+  test('F104: a pod that no node takes is Unschedulable with the words of the scheduler', async () => {
     await make(MINIMAL_PIPELINE, 'index');
     await make(MINIMAL_SOURCE, 'docs', { pipelineRef: { name: 'index' } });
     const [pod] = await eventually(pods, (all) => all.length >= 1, 'a runner pod');

@@ -90,7 +90,7 @@ const isReal = ({ query }: ProxiedCall) => !query.has('dryRun');
 const condition = (seen: Seen | undefined, type: string) => seen?.status?.conditions?.find((one) => one.type === type);
 
 describe('runner pods while the API server is at its worst', () => {
-  test('X1: with a cache that lags and creates whose answers are lost there are never more pods than wanted', async () => {
+  test('F97, X1: with a cache that lags and creates whose answers are lost there are never more pods than wanted', async () => {
     const { proxy, operator, pods, make, namespace, at } = await world();
     const late = Promise.withResolvers<void>();
     proxy.holdEvents(({ path }) => path.endsWith('/pods'), late.promise);

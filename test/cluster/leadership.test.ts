@@ -195,7 +195,7 @@ describe('two operators', () => {
 });
 
 describe('a stream', () => {
-  test('ends when its pod is gone, though the API server still takes the token; nobody comes back under that name', async () => {
+  test('F89: ends when its pod is gone, though the API server still takes the token; nobody comes back under that name', async () => {
     const operator = await start('op-4', 17_483);
     await leads(operator, 'op-4');
     const pod = await runnerPod('gone');

@@ -149,7 +149,7 @@ const STUCK: Readonly<Record<string, { readonly status: object; readonly reason:
 
 describe('a runner pod', () => {
   for (const [name, { status, reason, says }] of Object.entries(ENDED))
-    test(`${name} is replaced by another, with an event and a condition that say why, as often as it ends`, async () => {
+    test(`F89: ${name} is replaced by another, with an event and a condition that say why, as often as it ends`, async () => {
       const seen = new Set<string>();
       let [pod] = await makePipeline(1);
       for (let time = 0; time < 2; time++) {

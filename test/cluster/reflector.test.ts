@@ -131,7 +131,7 @@ describe('a reflector behind a bad network', () => {
     for (const name of quiet) expect(listener.of(name)).toEqual([`added ${name}`]);
   });
 
-  test('R3: a watch that falls silent is opened again from its version: what happened arrives, and nothing is listed', async () => {
+  test('F99, R3: a watch that falls silent is opened again from its version: what happened arrives, and nothing is listed', async () => {
     const { proxy, lists, endings, change, untilEqual } = await reflecting(['a'], { stallMs: 400 });
     await eventually(() => proxy.calls.filter(isWatch).length, Boolean, 'the watch');
     proxy.silenceWatches();
@@ -146,7 +146,7 @@ describe('a reflector behind a bad network', () => {
     expect(lists.filter((why) => why !== 'silent')).toEqual(['start']);
   });
 
-  test('R8: an event that got lost on the way is found by the next audit, and counted', async () => {
+  test('F100, R8: an event that got lost on the way is found by the next audit, and counted', async () => {
     const { proxy, lists, missed, listener, change, put, untilEqual } = await reflecting(['a', 'b'], { auditMs: 1 });
     await eventually(() => proxy.calls.filter(isWatch).length, Boolean, 'the watch');
     proxy.dropEvents(({ object }) => object.metadata.name === 'a');

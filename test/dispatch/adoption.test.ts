@@ -96,7 +96,7 @@ test('B7: it waits for ten seconds at the most, and what new runs mount does not
   expect(root.paths()).toEqual(['docs/a']);
 });
 
-test('B2: runners that have not reported count as full, and those that reported are served at once with the rest', () => {
+test('F93, B2: runners that have not reported count as full, and those that reported are served at once with the rest', () => {
   const world = new World({ slotsMax: 6, epoch: 2 });
   world.dispatcher.openSource({ name: 'docs' });
   for (const name of ['a', 'b']) world.dispatcher.expectRunner(name, 4);

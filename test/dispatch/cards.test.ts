@@ -76,7 +76,7 @@ describe('shares of cards', () => {
     expect([...grants.keys()]).toEqual([1, 3]);
   });
 
-  test('G6: a silent runner keeps all its shares, and they are gone with the runner, once', () => {
+  test('F81, F82, G6: a silent runner keeps all its shares, and they are gone with the runner, once', () => {
     const { it, root, ...world } = withRoot(2);
     it.runner.uplink.askCard(root, 1, 1000);
     world.dispatcher.silenceRunner(it.seat);
@@ -129,7 +129,7 @@ describe('shares of cards', () => {
 describe('placement by card load (G4, P5)', () => {
   const orders = ['at once', 'one by one', 'in random order'] as const;
 
-  test.for(orders)('sixteen runs of 500m on eight one-card runners put exactly two on each card: %s', (order) => {
+  test.for(orders)('F72: sixteen runs of 500m on eight one-card runners put exactly two on each card: %s', (order) => {
     for (let seed = 1; seed <= 20; seed++) {
       const random = new Random(seed);
       const world = new World({ slotsMax: 64 });

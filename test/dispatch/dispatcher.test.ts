@@ -35,7 +35,7 @@ test('D1: each mount is answered once, with its start and its end', () => {
 });
 const DONE_COUNTS = { unchanged: 0, added: 0, reprocessed: 0, deleted: 0, failed: 0, superseded: 0 };
 
-test('A7: twenty nested runs complete on one slot', () => {
+test('F66, A7: twenty nested runs complete on one slot', () => {
   const world = new World({ slotsMax: 1 });
   const { runner } = world.runner('a', 1);
   const name = world.update();
@@ -137,7 +137,7 @@ test("a newer update that took the work over ends the older one's waiting run, w
   expect(runner.orders.map(({ path }) => path)).toEqual(['', 'busy']);
 });
 
-test('A13: a parked run holds no slot, its parent hears nothing, and it comes back with the next attempt', () => {
+test('F63, A13: a parked run holds no slot, its parent hears nothing, and it comes back with the next attempt', () => {
   const world = new World({ slotsMax: 2 });
   const { runner } = world.runner('a', 2);
   world.update();
@@ -186,7 +186,7 @@ test('D7: what a cancelled update mounts meanwhile is refused', () => {
   expect(runner.mountsEnded.get(`${root}/5`)).toEqual({ kind: 'cancelled', why: 'enough' });
 });
 
-test("D6 F88: a lost runner's runs start elsewhere with a greater token, and their slots come back once", () => {
+test("F67, D6 F88: a lost runner's runs start elsewhere with a greater token, and their slots come back once", () => {
   const world = new World({ slotsMax: 4 });
   const a = world.runner('a', 4);
   const name = world.update();

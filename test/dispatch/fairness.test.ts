@@ -32,7 +32,7 @@ test.each([
   ['together', 'keys'],
   ['one by one', 'keys'],
 ] as const)(
-  'mounted %s, a small %s of 40 tasks ends with at most 56 of 400 done, on fast and slow links',
+  'F44: mounted %s, a small %s of 40 tasks ends with at most 56 of 400 done, on fast and slow links',
   (mounting, small) => {
     const mountEveryMs = mounting === 'together' ? 0 : 0.05;
     for (const linkMs of [0.1, 0.3, 1, 3])

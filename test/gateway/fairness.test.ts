@@ -17,9 +17,12 @@ test.each([
   ['one by one', 'cycle'],
   ['together', 'keys'],
   ['one by one', 'keys'],
-] as const)('mounted %s, a small %s of 40 beside 400 ends with at most 56 of these done', async (mounting, small) => {
-  for (let round = 0; round < ROUNDS; round++) await play(mounting, small);
-});
+] as const)(
+  'F44: mounted %s, a small %s of 40 beside 400 ends with at most 56 of these done',
+  async (mounting, small) => {
+    for (let round = 0; round < ROUNDS; round++) await play(mounting, small);
+  },
+);
 
 async function play(mounting: 'together' | 'one by one', small: 'cycle' | 'keys'): Promise<void> {
   const steps = new Steps();

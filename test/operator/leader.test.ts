@@ -38,7 +38,7 @@ async function electors(count: number) {
 }
 
 describe('leader election', () => {
-  test('of two candidates one leads, and times have the six digits that the API server demands', async () => {
+  test('F102: of two candidates one leads, and times have the six digits that the API server demands', async () => {
     const { made, log, pass, spec } = await electors(2);
     for (const elector of made) elector.start();
     await pass(10_000);
@@ -110,7 +110,7 @@ describe('leader election', () => {
     await made[1]!.stop();
   });
 
-  test('E2: a leader cut off from the API server stops leading by itself within the renew deadline', async () => {
+  test('F101, E2: a leader cut off from the API server stops leading by itself within the renew deadline', async () => {
     const { server, clock, made, log, signals, pass } = await electors(1);
     made[0]!.start();
     await pass(1_000);

@@ -58,7 +58,7 @@ describe('a reflector', () => {
     await reflector.stop();
   });
 
-  test('R3: a silent watch is reopened from the last version, and what happened meanwhile arrives', async () => {
+  test('F99, R3: a silent watch is reopened from the last version, and what happened meanwhile arrives', async () => {
     const { server, clock, reflector, told, ended } = await reflecting((s) => s.breakNext('watch', { kind: 'hang' }));
     await reflector.synced;
     await server.seen('watch', 1);
@@ -88,7 +88,7 @@ describe('a reflector', () => {
     await reflector.stop();
   });
 
-  test('R8: an event that was lost is found by the next audit, counted as missed, and told once', async () => {
+  test('F100, R8: an event that was lost is found by the next audit, counted as missed, and told once', async () => {
     const { server, clock, reflector, told, lists, missed } = await reflecting(
       (s) => {
         for (const name of ['stays', 'goes']) s.put(PODS_PATH, pod(name));

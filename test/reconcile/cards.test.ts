@@ -28,7 +28,7 @@ describe('cards across Pipelines', () => {
     expect(allocate([claim('a/p', { wantedPods: 3 })])).toEqual([3]);
   });
 
-  test('C1: two Pipelines that both wait end with equal cards, whoever came first', () => {
+  test('F59, C1: two Pipelines that both wait end with equal cards, whoever came first', () => {
     expect(allocate([claim('a/p', { heldPods: 4 }), claim('b/q')])).toEqual([2, 2]);
     expect(allocate([claim('a/p'), claim('b/q', { heldPods: 4 })])).toEqual([2, 2]);
   });

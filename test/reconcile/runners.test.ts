@@ -90,7 +90,7 @@ describe('runner pods of a class', () => {
     expect(planClass(pictureOf({ pods, executing: 30, waiting: 100 })).creates).toEqual([]);
   });
 
-  test('P2, P3: an idle pod drains after idleAfter and is deleted only when it said that it drained', () => {
+  test('F90, P2, P3: an idle pod drains after idleAfter and is deleted only when it said that it drained', () => {
     const idle = (minutes: number) => ({
       runner: { executing: 0, isDraining: false, isDrained: false, idleSinceMs: NOW_MS - minutes * MINUTE_MS },
     });

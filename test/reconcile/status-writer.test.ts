@@ -125,7 +125,7 @@ describe('statuses', () => {
     expect(written).toEqual([ready('True', { items: 1, slots: { held: 1 } }), now]);
   });
 
-  test('W2: while an update shows, its figures are news as its counts are', async () => {
+  test('F112, W2: while an update shows, its figures are news as its counts are', async () => {
     const { clock, written, offer } = writing();
     const running = { updates: [{ result: 'Running' }] };
     const object = objectOf('a', ready('True', { ...running, slots: { held: 1 } }));

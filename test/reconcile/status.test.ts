@@ -210,7 +210,7 @@ test('S3: Stalled stands only while it is true', () => {
   expect(types({ ...PIPELINE, refusal: { reason: 'InvalidSpec', message: 'a circle' } })).toContain('Stalled');
 });
 
-test('a status with a million items and ten updates of long messages fits, and the schema takes it', () => {
+test('F92: a status with a million items and ten updates of long messages fits, and the schema takes it', () => {
   const updates = Array.from(
     { length: 30 },
     (_, at): UpdateRecord => ({

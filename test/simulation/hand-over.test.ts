@@ -12,7 +12,7 @@ test('over hand-overs in order no component executes in two places, whatever the
   play((world) => world.handOver());
 });
 
-test('nor when operators are killed, and what they said last is lost, while all runners are back in time', () => {
+test('F64: nor when operators are killed, and what they said last is lost, while all runners are back in time', () => {
   play((world) => world.restartOperator(0));
 });
 

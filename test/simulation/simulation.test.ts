@@ -8,7 +8,7 @@ const STEPS = Number(process.env.FAIRLEAD_SIMULATION_STEPS ?? 100_000);
 const STEPS_PER_SEED = 4_000;
 const SEED = process.env.FAIRLEAD_SIMULATION_SEED;
 
-test('no fault of network or processes breaks the limit, executes a component twice, or loses a run', {
+test('F62, F64: no fault of network or processes breaks the limit, executes a component twice, or loses a run', {
   timeout: 3_600_000,
 }, () => {
   const seeds =

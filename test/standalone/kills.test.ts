@@ -17,7 +17,7 @@ const LIMIT = 4;
 
 const postgres = await testPostgres('kills of several runners on Postgres');
 
-test('on SQLite, one runner and the operator are killed again and again', { timeout: TIMEOUT_MS }, async () => {
+test('F64: on SQLite, one runner and the operator are killed again and again', { timeout: TIMEOUT_MS }, async () => {
   await killAgainAndAgain(new StandaloneField({ limit: LIMIT, runners: 1, eachMs: 15 }));
 });
 

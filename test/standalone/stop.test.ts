@@ -34,7 +34,7 @@ async function workingRunner(field: StandaloneField): Promise<number> {
   return begun[0]!.pid;
 }
 
-test('told once, a runner lets what runs end, says so, and another one does the rest', async () => {
+test('F91, F95: told once, a runner lets what runs end, says so, and another one does the rest', async () => {
   const field = new StandaloneField({ limit: 2, runners: 1, eachMs: 200 });
   const runner = await workingRunner(field);
   process.kill(runner, 'SIGTERM');

@@ -72,7 +72,7 @@ test('an item that the program refuses fails with its words, and the program goe
   expect(await textOf(step, 'pid')).toBe(pid);
 });
 
-test('a crash fails the call with the end of standard error, without secrets, and the next call starts anew (X3)', async () => {
+test('F86: a crash fails the call with the end of standard error, without secrets, and the next call starts anew (X3)', async () => {
   const step = await open(
     { envFrom: [{ name: 'SECRET_KEY', from: { env: 'KEY' } }] },
     {},
@@ -120,7 +120,7 @@ test('cancelling a run ends its call at once, and the process with it (X2)', asy
   await until(() => !isAlive(pid));
 });
 
-test('above its memory bound a program is started anew between two items, and an item that swells fails (X4, F6)', async () => {
+test('F87: above its memory bound a program is started anew between two items, and an item that swells fails (X4, F6)', async () => {
   const clock = new VirtualClock();
   // A long limit: the time that passes below is for the checks of memory.
   const step = await open({ maxMemory: '180Mi' }, { timeout: '24h' }, { clock });

@@ -117,7 +117,7 @@ const nameOf = ({ name, attributes, error }: ReceivedSpan): string => {
 /** Calls of several runs may share one batch, and the run that opened it holds the card. */
 const EXEC = ['step exec', ['call']];
 
-test('an update is one whole tree of spans, across an operator, a runner, and an operator that was killed in the middle', async () => {
+test('F107: an update is one whole tree of spans, across an operator, a runner, and an operator that was killed in the middle', async () => {
   const folder = temporaryFolder();
   mkdirSync(join(folder, 'src'));
   for (const text of ['good', 'bad', 'slow']) writeFileSync(join(folder, 'src', `${text}.txt`), `a ${text} file`);

@@ -47,7 +47,7 @@ describe('metrics', () => {
     expect(text).not.toContain('otel_scope');
   });
 
-  test('M3: series stay bounded whatever is counted, and what does not fit is counted as other', () => {
+  test('F98, M3: series stay bounded whatever is counted, and what does not fit is counted as other', () => {
     const { registry } = registryAt();
     for (let i = 0; i < SERIES_MAX + 500; i++)
       registry.counter('fairlead_runners_lost_total', { ...OF, pipeline: `p${i}` }).add(1);

@@ -74,7 +74,7 @@ const traceOf = (durationMs: number, ...names: string[]): RunTrace => ({
 });
 
 describe('a trace of an update', () => {
-  test('says what was served instead while its root waited, and the counts that decided', () => {
+  test('F107: says what was served instead while its root waited, and the counts that decided', () => {
     const world = new TracedWorld({ slotsMax: 1 });
     const { runner } = world.runner('r1');
     for (const name of ['big', 'fix']) world.dispatcher.openSource({ name });
