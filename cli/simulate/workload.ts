@@ -18,10 +18,11 @@ const WEIGHT_MAX = 1_000;
 /** Bound on the tasks of a workload, so that a replay ends in seconds and fits in memory. */
 const TASKS_MAX = 1_000_000;
 
+const DURATION_WORDS = 'must be a duration such as 5ms, 2s or 1m30s';
 const duration = z
-  .string()
+  .string({ error: DURATION_WORDS })
   .max(32)
-  .regex(DURATION_PATTERN, 'must be a duration such as 5ms, 2s or 1m30s')
+  .regex(DURATION_PATTERN, DURATION_WORDS)
   .transform((text) => durationMs(text));
 const segment = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
 const name = z.string().max(63).regex(segment, 'must be letters, digits, ".", "_" and "-"');

@@ -57,15 +57,14 @@ export const choice = <const T extends readonly [string, ...string[]]>(descripti
   z.enum(values).meta({ description });
 
 /** Go duration without sign, within bounds. */
-export const duration = (description: string, min: string, max: string) =>
-  ruled(
-    z.string().min(1).max(32),
+export const duration = (description: string, min: string, max: string) => {
+  const message = `must be a duration from ${min} to ${max}, such as 500ms, 30s, 5m or 1h30m`;
+  return ruled(
+    z.string({ error: message }).min(1).max(32),
     { description },
-    {
-      holds: durationWithin('self', min, max),
-      message: `must be a duration from ${min} to ${max}, such as 500ms, 30s, 5m or 1h30m`,
-    },
+    { holds: durationWithin('self', min, max), message },
   );
+};
 
 const quantityOf = (description: string, ...rules: Rule[]) =>
   ruled(

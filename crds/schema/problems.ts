@@ -126,7 +126,7 @@ function explain(issue: z.core.$ZodIssue, schema: z.ZodType, root: unknown): Fie
     case 'unrecognized_keys':
       return issue.keys.map((key) => unknownField([...path, key], fieldsAt(schema, path)));
     case 'invalid_type':
-      return [wrongType(path, issue.expected, issue.input)];
+      return [wrongType(path, issue.expected, issue.input, wordsOf(issue))];
     case 'invalid_union':
       return [wrongType(path, 'integer or text', issue.input)];
     case 'invalid_value':
@@ -191,9 +191,14 @@ const WORDS: Readonly<Record<string, string>> = {
   'integer or text': 'a whole number or text (such as 500m or 1Gi)',
 };
 
-function wrongType(path: FieldPath, type: string, input: unknown): FieldProblem {
+/** What the field says of itself, where it says more than its type. */
+const wordsOf = ({ message }: z.core.$ZodIssue): string | undefined =>
+  message.startsWith('Invalid input') ? undefined : message;
+
+function wrongType(path: FieldPath, type: string, input: unknown, words?: string): FieldProblem {
   const expected = WORDS[type] ?? type;
   if (input === undefined) return { path, message: `is required: ${expected}`, missing: true };
+  if (words !== undefined) return { path, message: `${words}${instead(input)}` };
   const bare = expected === 'a whole number' && typeof input === 'string' && /^[0-9]+$/.test(input);
   return {
     path,

@@ -78,7 +78,7 @@ kind: LiveSorce
     expect(lines(text)).toEqual([
       'a.yaml:7:16: Pipeline default/code-index: spec.component.steps[0].read.maxBytes: must be a quantity from 1 to 4Gi, such as 64Ki, 100Mi or 1.5Gi, not "lots"',
       'a.yaml:8:18: Pipeline default/code-index: spec.component.steps[1].export.target: export.target must name one of targets, not "chunk"; did you mean chunks?',
-      'a.yaml:19:3: LiveSource default/docs: spec.interval: must be text, not 30; write "30"',
+      'a.yaml:19:3: LiveSource default/docs: spec.interval: must be a duration from 1s to 8760h, such as 500ms, 30s, 5m or 1h30m, not 30',
       'a.yaml:22:1: LiveSorce: kind: must be one of Pipeline, LiveSource, not "LiveSorce"; did you mean LiveSource?',
     ]);
   });

@@ -15,7 +15,7 @@ const refused = {
   'no updates': { text: 'slots: 1\nupdates: []', want: /^file\.yaml: updates: must have at least 1 item, not 0$/ },
   'a length without a unit': {
     text: 'slots: 1\nupdates: [{name: a, tasks: 1, each: 10}]',
-    want: /updates\[0\]\.each: must be text, not 10/,
+    want: /updates\[0\]\.each: must be a duration such as 5ms, 2s or 1m30s, not 10/,
   },
   'a length of nothing': {
     text: 'slots: 1\nupdates: [{name: a, tasks: 1, each: 0ms}]',
