@@ -38,6 +38,7 @@ export class Caution {
   async during<T>(run: Run, work: WorkEntry | undefined, execute: () => Promise<T>): Promise<T> {
     const waiting = this.#gate.enter((work?.losses ?? 0) >= ISOLATED_LOSSES, run.cancellation);
     if (waiting !== undefined) await waiting;
+    run.isAtWork = true;
     try {
       if (this.#takenOver.has(run.order.path)) await this.#record(run);
       return await execute();

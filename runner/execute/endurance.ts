@@ -41,6 +41,10 @@ export class Endurance {
         break;
       }
       if (run.isOnRecord || run.order.kind !== 'item') continue;
+      if (!run.isAtWork) {
+        this.watch();
+        continue;
+      }
       run.isOnRecord = true;
       long.push(...refOf(run));
     }

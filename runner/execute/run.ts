@@ -16,6 +16,8 @@ export class Run {
   reprocess: boolean;
   /** The state knows that the component is about to change below; for roots that stand for no component, from the start. */
   isMarked: boolean;
+  /** It works on its item, and neither looks what there is to do nor waits until it may (K2). */
+  isAtWork = false;
   /** Should the process die now, the state knows that this run was executing. */
   isOnRecord = false;
   /** How far user code says that it is. */

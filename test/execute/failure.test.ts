@@ -285,4 +285,22 @@ describe('runners that were lost', () => {
     expect(counted(await world.cycle({ releaseQuarantined: true }))).toEqual({ added: 1 });
     await world.state.close();
   });
+
+  test('K2: after two deaths each executes alone, and who waits for that is not blamed for the third, however long he waited', async () => {
+    const world = await World.open();
+    for (const key of ['killer', 'other']) world.source.write(key, key);
+    world.work.gate.isOpen = false;
+    for (const inside of [2, 2, 1]) {
+      void world.cycle();
+      await world.work.gate.held(inside);
+      await world.clock.advanceAsync(2_000, 3);
+      world.work.gate.forget();
+      await world.restart();
+    }
+    world.work.gate.open();
+    expect(counted(await world.cycle())).toEqual({ added: 1, failed: 1 });
+    expect(await world.state.item('docs', 'killer')).toMatchObject({ status: 'quarantined', losses: 3 });
+    expect(await world.state.item('docs', 'other')).toMatchObject({ status: 'ok' });
+    await world.state.close();
+  });
 });
