@@ -14,16 +14,21 @@ import type { Run } from './run.ts';
 const BATCH_MAX = 1_000;
 const ISOLATED_LOSSES = 2;
 
+interface Mark {
+  readonly ref: WorkRef;
+  readonly isAtWork: boolean;
+}
+
 export class Caution {
   readonly #state: StateStore;
   readonly #gate = new Gate();
-  readonly #starts: Batcher<WorkRef, undefined>;
+  readonly #marks: Batcher<Mark, undefined>;
   /** Paths of work that was taken over from a dead update and is not over yet. */
   readonly #takenOver = new Set<string>();
 
   constructor(state: StateStore) {
     this.#state = state;
-    this.#starts = new Batcher((refs) => this.#start(refs), { sizeMax: BATCH_MAX, gather: afterThisTurn });
+    this.#marks = new Batcher((marks) => this.#mark(marks), { sizeMax: BATCH_MAX, gather: afterThisTurn });
   }
 
   takeOver(path: string): void {
@@ -55,18 +60,25 @@ export class Caution {
     const recorded = runs.filter(({ isOnRecord }) => isOnRecord);
     if (recorded.length === 0) return;
     for (const run of recorded) run.isOnRecord = false;
-    await this.#state.restWork(recorded.flatMap(refOf)).catch(() => {});
+    await Promise.all(recorded.flatMap(refOf).map((ref) => this.#marks.ask({ ref, isAtWork: false })));
   }
 
   async #record(run: Run): Promise<void> {
     run.isOnRecord = true;
-    for (const ref of refOf(run)) await run.cancellation.race(this.#starts.ask(ref));
+    for (const ref of refOf(run)) await run.cancellation.race(this.#marks.ask({ ref, isAtWork: true }));
   }
 
-  /** A mark that cannot be written costs a later death one count, nothing else. */
-  async #start(refs: readonly WorkRef[]): Promise<readonly undefined[]> {
-    await this.#state.startWork(refs).catch(() => {});
-    return refs.map(() => undefined);
+  /** Who begins and is cancelled in one turn is off the record. */
+  async #mark(marks: readonly Mark[]): Promise<readonly undefined[]> {
+    const refs = (isAtWork: boolean) => marks.filter((mark) => mark.isAtWork === isAtWork).map(({ ref }) => ref);
+    const [begun, rested] = [refs(true), refs(false)];
+    try {
+      if (begun.length > 0) await this.#state.startWork(begun);
+      if (rested.length > 0) await this.#state.restWork(rested);
+    } catch {
+      // What cannot be written costs a later death one count, nothing else.
+    }
+    return marks.map(() => undefined);
   }
 }
 

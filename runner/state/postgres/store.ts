@@ -244,12 +244,12 @@ export class PostgresState implements StateStore {
     return new WorkList(this.#open(), this.#stateTables());
   }
 
-  startWork(entries: readonly WorkRef[]): Promise<void> {
-    return this.#work().mark(entries, true);
+  async startWork(entries: readonly WorkRef[]): Promise<void> {
+    await this.#work().mark(entries, true);
   }
 
-  restWork(entries: readonly WorkRef[]): Promise<void> {
-    return this.#work().mark(entries, false);
+  async restWork(entries: readonly WorkRef[]): Promise<void> {
+    await this.#work().mark(entries, false);
   }
 
   countWork(filter: { readonly update?: string; readonly source?: string }): Promise<number> {
