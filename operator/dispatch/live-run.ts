@@ -135,7 +135,7 @@ function addRootFields(order: OrderDraft, update: OpenUpdate, openUpdates: () =>
   order.trigger = trigger;
   if (allowDeletes !== undefined) order.allowDeletes = allowDeletes;
   if (releaseQuarantined !== undefined) order.releaseQuarantined = releaseQuarantined;
-  if (order.kind === 'cycle') order.openUpdates = openUpdates();
+  if (order.kind === 'cycle' || order.kind === 'pipeline') order.openUpdates = openUpdates();
 }
 
 export function addChild(parent: LiveRun, child: LiveRun): void {

@@ -3,6 +3,7 @@
 import type { HeldDeletes, RunError, RunOutcome } from '../protocol/index.ts';
 import { Cancelled } from './cancellation.ts';
 import { RunFailure, toRunError } from './failure.ts';
+import { takeOverLeft } from './left-over.ts';
 import { Listing } from './listing.ts';
 import { resumeLive } from './live.ts';
 import type { SourcePlan } from './ports.ts';
@@ -14,7 +15,7 @@ import { Worker } from './worker.ts';
 export function executeCycle(run: Run, services: Services, deletedBefore: number): Promise<RunOutcome> {
   return executeUpdate(run, services, async (tally) => {
     const plan = sourcePlan(run, services);
-    const worker = new Worker(run, services, tally, await adopt(run, services));
+    const worker = new Worker(run, services, tally, await begin(run, services));
     await resumeLive(run, services, tally);
     const { held, failure } = await list(new Listing(run, services, plan, tally, worker), deletedBefore);
     await worker.finish();
@@ -32,10 +33,10 @@ function sourcePlan(run: Run, services: Services): SourcePlan {
   throw new RunFailure({ class: 'invalid', message: `this runner knows no live source "${run.order.source ?? ''}"` });
 }
 
-async function adopt(run: Run, { state }: Services): Promise<number> {
-  const { source = '', update, openUpdates = [], releaseQuarantined } = run.order;
-  if (releaseQuarantined === true) await run.cancellation.race(state.release(source));
-  return run.cancellation.race(state.adoptWork(source, update, [...openUpdates, update]));
+async function begin(run: Run, services: Services): Promise<number> {
+  const { source = '', releaseQuarantined } = run.order;
+  if (releaseQuarantined === true) await run.cancellation.race(services.state.release(source));
+  return takeOverLeft(run, services, [source]);
 }
 
 /** A listing that failed fails the cycle, after what it did find was processed. */

@@ -1,6 +1,7 @@
 // The root run of an update of the whole Pipeline (design §4): lists nothing outside, but enters the items that the state knows, of every source,
 // whose fingerprint differs; with `reprocess` all of them.
 import type { RunOutcome } from '../protocol/index.ts';
+import { takeOverLeft } from './left-over.ts';
 import { itemComponent } from './plan.ts';
 import type { ItemRecord, NewWork } from './ports.ts';
 import type { Run } from './run.ts';
@@ -12,9 +13,9 @@ const PAGE = 1_000;
 
 export function executePipeline(run: Run, services: Services): Promise<RunOutcome> {
   return executeUpdate(run, services, async (tally) => {
-    const { source, update: name, releaseQuarantined } = run.order;
+    const { source, releaseQuarantined } = run.order;
     if (releaseQuarantined === true) await run.cancellation.race(services.state.release(source));
-    const left = await run.cancellation.race(services.state.countWork({ update: name }));
+    const left = await takeOverLeft(run, services, source === undefined ? services.sources.keys() : [source]);
     const worker = new Worker(run, services, tally, left);
     await enterKnown(run, services, worker);
     tally.listingEnded();

@@ -11,6 +11,7 @@ import {
 import { auditTargets } from './audit.ts';
 import { Cancelled } from './cancellation.ts';
 import { toRunError } from './failure.ts';
+import { takeOverLeft } from './left-over.ts';
 import type { NewWork } from './ports.ts';
 import type { Run } from './run.ts';
 import type { Services } from './services.ts';
@@ -46,7 +47,7 @@ function audit(run: Run, { state, plan }: Services) {
 /** Processes the items again whose components own rows that differ, and removes rows that no item owns. */
 function executeRepair(run: Run, services: Services): Promise<RunOutcome> {
   return executeUpdate(run, services, async (tally) => {
-    const left = await run.cancellation.race(services.state.countWork({ update: run.order.update }));
+    const left = await takeOverLeft(run, services, services.sources.keys());
     const worker = new Worker(run, services, tally, left);
     const { owners } = await audit(run, services);
     const all = [...owners];

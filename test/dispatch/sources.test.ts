@@ -95,6 +95,15 @@ test('a cycle is told which updates are open, so that it adopts no work of their
   });
 });
 
+test('an update of the whole Pipeline is told too: it takes over what dead ones left of every source', () => {
+  const world = new World();
+  const { runner } = world.runner('a');
+  world.dispatcher.openSource({ name: 'docs' });
+  const cycle = world.update({ source: 'docs' });
+  const whole = world.update({ kind: 'pipeline' });
+  expect(runner.orders[1]).toMatchObject({ kind: 'pipeline', openUpdates: [cycle, whole] });
+});
+
 test('A8: updates of a mounted live source borrow the slot of the run that mounted it, while that lasts', () => {
   const world = new World({ slotsMax: 1 });
   const { runner } = world.runner('a', 1);
