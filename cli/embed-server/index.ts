@@ -3,11 +3,14 @@ import { once } from 'node:events';
 import { type Command, InvalidArgumentError } from 'commander';
 import { systemClock } from '../../runner/clock.ts';
 import { openStepHost } from '../../runner/steps/index.ts';
+import { CommandError } from '../exit.ts';
 import type { Faults, Hits } from './faults.ts';
 import { startEmbedServer } from './server.ts';
 
 export type { EmbedServerStats, Faults } from './faults.ts';
 export { type EmbedServer, type EmbedServerOptions, startEmbedServer } from './server.ts';
+
+const PORT_MAX = 65_535;
 
 interface Options {
   readonly host: string;
@@ -35,7 +38,7 @@ export function configure(command: Command): void {
       'Serve /v1/embeddings and /v1/chat/completions as OpenAI does, over the embedders that ship with Fairlead: to try the openai embedder offline, and to see how a Pipeline takes a server that misbehaves. Prints its address. GET /stats shows what was asked; PUT /faults changes the faults while it runs.',
     )
     .option('--host <address>', 'address to listen on', '127.0.0.1')
-    .option('--port <number>', 'port; 0 takes a free one', whole(0), 0)
+    .option('--port <number>', 'port; 0 takes a free one', whole(0, PORT_MAX), 0)
     .addOption(command.createOption('--model <name>', 'embedder').choices(['hash', 'local']).default('hash'))
     .option('--dimensions <number>', 'width of the vectors of hash', whole(8), 384)
     .option('--rate-limit-every <n>', 'answer 429 to each nth request', whole(1))
@@ -66,6 +69,10 @@ async function serve(options: Options): Promise<void> {
     port: options.port,
     faults: faultsOf(options),
     embedAll: (texts, signal) => embedder.embedAll(texts, signal),
+  }).catch((error: Error) => {
+    throw new CommandError(
+      `cannot listen on ${options.host}:${options.port}: ${error.message}; choose another --port or --host`,
+    );
   });
   process.stdout.write(`${server.url}\n`);
   await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
@@ -98,9 +105,11 @@ const each = (every: number | undefined): Hits | undefined => (every === undefin
 const given = <K extends keyof Faults>(name: K, value: Faults[K] | undefined): Pick<Faults, K> | object =>
   value === undefined ? {} : { [name]: value };
 
-const whole = (min: number) => (text: string) => {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < min)
-    throw new InvalidArgumentError(`an integer of at least ${min} is needed`);
-  return value;
-};
+const whole =
+  (min: number, max = Number.MAX_SAFE_INTEGER) =>
+  (text: string) => {
+    const value = Number(text);
+    if (text.trim() !== '' && Number.isInteger(value) && value >= min && value <= max) return value;
+    const upTo = max === Number.MAX_SAFE_INTEGER ? '' : ` and at most ${max}`;
+    throw new InvalidArgumentError(`an integer of at least ${min}${upTo} is needed`);
+  };
