@@ -32,6 +32,8 @@ function pathsFrom(given: readonly string[] | undefined, here: Here): readonly s
   );
 }
 
+const nameOf = (path: string): string => (path === '-' ? 'standard input' : path);
+
 const sameNamespace = (a: { namespace: string }, b: { namespace: string }) => a.namespace === b.namespace;
 
 /** Loads the Pipelines of the files. Throws CommandError with every problem, each on its line. */
@@ -43,7 +45,7 @@ export async function loadPipelines(
   const { objects, problems } = await loadObjects(paths, surroundings);
   if (problems.length > 0) throw new CommandError(problems.map(problemText).join('\n'));
   const { pipelines, sources, secrets } = objects;
-  if (pipelines.length === 0) throw new CommandError(`there is no Pipeline in ${paths.join(', ')}`);
+  if (pipelines.length === 0) throw new CommandError(`there is no Pipeline in ${paths.map(nameOf).join(', ')}`);
   return pipelines.map((pipeline) => ({
     label: labelOf(pipeline),
     pipeline,

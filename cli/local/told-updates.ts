@@ -18,6 +18,12 @@ export interface ToldOptions {
   readonly tellFacts: (source: string) => void;
 }
 
+/** What was printed of one update's failures. */
+interface Told {
+  readonly lines: Set<string>;
+  hiddenItems: number;
+}
+
 interface Followed {
   readonly failed: (item: FailedItem) => void;
   readonly ended: (update: EndedUpdate) => void;
@@ -25,7 +31,7 @@ interface Followed {
 
 export class ToldUpdates implements DispatchEvents {
   readonly #options: ToldOptions;
-  readonly #failedShown = new Map<string, number>();
+  readonly #told = new Map<string, Told>();
   readonly #followed = new Map<string, Followed>();
 
   constructor(options: ToldOptions) {
@@ -39,23 +45,35 @@ export class ToldUpdates implements DispatchEvents {
 
   ended({ kind, path, update }: RunView, outcome: RunOutcome): void {
     if (outcome.kind !== 'failed' || ROOT_KINDS.has(kind)) return;
-    const shown = (this.#failedShown.get(update.name) ?? 0) + 1;
-    this.#failedShown.set(update.name, shown);
-    if (shown > FAILED_SHOWN_MAX) return;
-    const [source = '', key = ''] = pathKeys(path);
+    const [source = '', key = '', ...below] = pathKeys(path);
     const { step, message } = outcome.error;
     const item = { source, key, message: step === undefined ? message : `${step}: ${message}` };
+    if (!this.#isNews(update.name, item, below.length === 0)) return;
     this.#options.reporter.failed(item);
     this.#followed.get(update.name)?.failed(item);
+  }
+
+  /** Whether it is to be printed. An item that fails because a component of its own did fails with that one's words, which are said once. */
+  #isNews(update: string, item: FailedItem, isWhole: boolean): boolean {
+    const told = this.#told.get(update) ?? { lines: new Set(), hiddenItems: 0 };
+    this.#told.set(update, told);
+    const line = JSON.stringify(item);
+    if (told.lines.has(line)) return false;
+    if (told.lines.size === FAILED_SHOWN_MAX) {
+      if (isWhole) told.hiddenItems += 1;
+      return false;
+    }
+    told.lines.add(line);
+    return true;
   }
 
   updateEnded(update: UpdateView, ending: UpdateEnding): void {
     const { reporter, tellFacts } = this.#options;
     const ended = this.#endedOf(update, ending);
     reporter.ended(ended);
-    const hidden = (this.#failedShown.get(update.name) ?? 0) - FAILED_SHOWN_MAX;
+    const hidden = this.#told.get(update.name)?.hiddenItems ?? 0;
     if (hidden > 0) reporter.note(`${hidden} more items failed; fairlead quarantine lists them`);
-    this.#failedShown.delete(update.name);
+    this.#told.delete(update.name);
     if (update.start.source !== undefined) tellFacts(update.start.source);
     this.#followed.get(update.name)?.ended(ended);
     this.#followed.delete(update.name);

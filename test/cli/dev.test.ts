@@ -1,5 +1,6 @@
 // `fairlead dev` and the commands around it, as real processes on a folder of files.
 import { expect, test, vi } from 'vitest';
+import { command } from '../support/command.ts';
 import { pipelineText, Workspace } from './workspace.ts';
 
 vi.setConfig({ testTimeout: 240_000 });
@@ -141,6 +142,27 @@ test('an update in which an item failed ends CompletedWithErrors with exit code 
   expect(space.keys()).toEqual(['small.txt']);
   const { stdout: listed } = await space.run('quarantine', '-o', 'json');
   expect(JSON.parse(listed)).toMatchObject({ items: [{ key: 'large.txt', status: 'failed', failures: 1 }] });
+});
+
+test('an item is told once though its components fail with it, and what is not printed is counted in items', async () => {
+  const space = new Workspace();
+  const failing = 'forEach: {steps: [{exec: {command: [no-such-program]}}, {export: {target: index}}]}';
+  space.write(
+    'pipeline.yaml',
+    pipelineText({ steps: `split: {by: text, chunkSize: 64, overlap: 0}\n      - ${failing}` }),
+  );
+  const text = 'Each of these lines is a chunk of its own, or nearly so.\n'.repeat(3);
+  for (let at = 0; at < 23; at++) space.write(`files/${at}.txt`, text);
+  const { code, stdout, stderr } = await space.run('dev', '-f', 'pipeline.yaml', '-o', 'json');
+  const events = stdout.split('\n').filter((line) => line.includes('"event":"failed"'));
+  const keys = events.map((line) => (JSON.parse(line) as { key: string }).key);
+  expect([code, keys.length, new Set(keys).size]).toEqual([3, 20, 20]);
+  expect(`${stdout}${stderr}`).toContain('3 more items failed');
+});
+
+test('standard input without a Pipeline is called by that name', async () => {
+  const { code, stderr } = await command(['dev', '-f', '-'], { input: '\n' });
+  expect([code, stderr]).toEqual([1, 'there is no Pipeline in standard input\n']);
 });
 
 test('a cycle that would delete more than the guard allows deletes nothing until there is consent', async () => {
